@@ -163,9 +163,9 @@ type more struct {
 	retry          *Retry      // nil: as the Options say
 	stop           func() bool // undoes the watch over the context of Submit
 	timeout        *time.Timer
-	held           map[sojourn.TaskID]*time.Timer // tasks that wait for their next attempt
-	tasks          map[sojourn.TaskID]trouble     // tasks that have not succeeded, and were tried
-	past           past                           // of tasks that have succeeded since
+	held           map[sojourn.TaskID]held    // tasks that wait for their next attempt
+	tasks          map[sojourn.TaskID]trouble // tasks that have not succeeded, and were tried
+	past           past                       // of tasks that have succeeded since
 	key            string
 	payload        []byte       // of a pool that is not durable
 	revised        *sojourn.Job // the latest description; nil if it is the first one
@@ -177,6 +177,12 @@ type more struct {
 	saved          map[sojourn.TaskID][]byte
 	savedSize      int // of these, as maxSavedByJob counts
 	failures, lost int // attempts. Invariant: the sums over past and tasks
+}
+
+// held is a task that waits for its next attempt, for the time between that and the last one.
+type held struct {
+	*time.Timer
+	at sojourn.Time // when it goes off
 }
 
 // get returns all of it; nil has nothing.

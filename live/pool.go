@@ -94,6 +94,7 @@ func New(p sojourn.Policy, o Options) (*Pool, error) {
 	}
 	q := &Pool{opt: o, policy: p, d: d, armed: math.MaxInt64, drained: make(chan struct{}), rng: rand.New(rand.NewPCG(o.Seed, 0)), announce: announcer{to: o.Observer, d: d}}
 	q.record = newRecord(&o, isDurable)
+	q.watched()
 	q.timer = time.AfterFunc(driver.Never, func() { // the policy wants to be asked again, or wanted to be
 		q.mu.Lock()
 		defer q.mu.Unlock()

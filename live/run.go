@@ -217,16 +217,16 @@ func (p *Pool) failed(h *Handle, task sojourn.TaskID, err error) {
 	}
 	p.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: task})
 	if m.held == nil {
-		m.held = map[sojourn.TaskID]*time.Timer{}
+		m.held = map[sojourn.TaskID]held{}
 	}
-	m.held[task] = time.AfterFunc(wait, func() { p.ready(h, task) })
+	m.held[task] = held{time.AfterFunc(wait, func() { p.ready(h, task) }), p.d.Time().Add(wait)}
 }
 
 // ready is called when the back-off of a task is over.
 func (p *Pool) ready(h *Handle, task sojourn.TaskID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if h.more.held[task] == nil {
+	if _, ok := h.more.held[task]; !ok {
 		return // the job was given up meanwhile
 	}
 	delete(h.more.held, task)

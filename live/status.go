@@ -50,25 +50,14 @@ type SlotStatus struct {
 func (p *Pool) Status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	st := Status{Now: p.d.Now(), Closed: p.closed, Err: p.broken, Observer: p.announce.blind}
-	for _, a := range p.ignored {
-		st.Ignoring = append(st.Ignoring, a.task())
-	}
-	if a := p.trial.a; a != nil {
-		t := a.task()
-		st.Alone = &t
-	}
+	st := p.status()
 	jobs := p.jobs.all()
 	promiser, promises := sojourn.As[sojourn.Promiser](p.policy)
 	listed := map[sojourn.JobID]bool{}
 	list := func(h *Handle) {
 		if h != nil && !listed[h.spec.ID] {
 			listed[h.spec.ID] = true
-			js := JobStatus{h.spec.ID, h.spec.Name, h.spec.Pool, st.Now.Sub(h.at), h.spec.Deadline, "", h.progress()}
-			if promises && !p.over {
-				js.Void, _ = promiser.Void(h.spec.ID)
-			}
-			st.Jobs = append(st.Jobs, js)
+			st.Jobs = append(st.Jobs, p.jobStatus(h, st.Now, promiser, promises))
 		}
 	}
 	if !p.over {
@@ -78,6 +67,19 @@ func (p *Pool) Status() Status {
 	}
 	for _, h := range jobs { // those that a ranking leaves out
 		list(h)
+	}
+	return st
+}
+
+// status returns the status without jobs.
+func (p *Pool) status() Status {
+	st := Status{Now: p.d.Now(), Closed: p.closed, Err: p.broken, Observer: p.announce.blind}
+	for _, a := range p.ignored {
+		st.Ignoring = append(st.Ignoring, a.task())
+	}
+	if a := p.trial.a; a != nil {
+		t := a.task()
+		st.Alone = &t
 	}
 	for _, s := range p.slots {
 		if s == nil {
@@ -90,6 +92,15 @@ func (p *Pool) Status() Status {
 		st.Slots = append(st.Slots, ss)
 	}
 	return st
+}
+
+// jobStatus returns what is known of a live job. promises says that the policy is a promiser.
+func (p *Pool) jobStatus(h *Handle, now sojourn.Time, promiser sojourn.Promiser, promises bool) JobStatus {
+	js := JobStatus{h.spec.ID, h.spec.Name, h.spec.Pool, now.Sub(h.at), h.spec.Deadline, "", h.progress()}
+	if promises && !p.over {
+		js.Void, _ = promiser.Void(h.spec.ID)
+	}
+	return js
 }
 
 // Explain returns the quantities that determine the rank of a live job, as [Handle.Explain] does.

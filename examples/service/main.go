@@ -86,12 +86,13 @@ func run(ctx context.Context, dir, addr string) (err error) {
 	}
 	defer outcomes.Close()
 	work := worker{filepath.Join(dir, "ledger")}
+	recorder := statuspage.NewRecorder(live.Log(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))))
 	pool, err := live.New(j, live.Options{
 		Slots: 8,
 		// Whoever kills the service often, from outside, makes tasks look like the reason: let a task be there 10 times.
 		Retry:    live.Retry{Attempts: 3, Backoff: 100 * time.Millisecond, Jitter: 0.5, Deaths: 10},
 		Handlers: map[string]live.Handler{"work": work.run},
-		Observer: live.Log(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
+		Observer: recorder,
 		OnEnd: func(_ context.Context, e live.Ended) error {
 			_, err := fmt.Fprintf(outcomes, "%s %v\n", e.Key, e.Outcome)
 			return err
@@ -107,7 +108,7 @@ func run(ctx context.Context, dir, addr string) (err error) {
 	mux.HandleFunc("DELETE /jobs/{id}", s.cancel)
 	mux.HandleFunc("POST /jobs/{id}/retry", s.retry)
 	mux.HandleFunc("GET /ended", s.ended)
-	mux.Handle("/status/", http.StripPrefix("/status", statuspage.Handler(pool, statuspage.WithForecast(watch, newPolicy))))
+	mux.Handle("/status/", http.StripPrefix("/status", statuspage.Handler(pool, statuspage.WithForecast(watch, newPolicy), statuspage.WithRecorder(recorder))))
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return errors.Join(err, suspend(pool))

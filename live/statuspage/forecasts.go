@@ -25,7 +25,61 @@ type forecasts struct {
 
 	mu      sync.Mutex // guards what follows, and whole and at of its values until done
 	made    map[change]*made
+	latest  map[change]*made // that were made last, for pages, which do not wait
+	asking  map[change]bool
 	waiting int // of made: those that are being made or wait for that
+}
+
+func newForecasts(a *asked) *forecasts {
+	return &forecasts{asked: a, turn: newTurn(), made: map[change]*made{}, latest: map[change]*made{}, asking: map[change]bool{}}
+}
+
+var errSoon = errors.New("it is being made: this page shows it when it is there, or when it is loaded again")
+
+// soon returns the forecast for a change if it is made soon enough for a page. It may be older than that of others: a page that renews itself
+// uses a twentieth of a processor, and goes on with the last one until the next is there.
+func (f *forecasts) soon(ctx context.Context, c change) (*forecast.Forecast, error) {
+	f.mu.Lock()
+	m, asking := f.latest[c], f.asking[c]
+	if m != nil && (time.Since(m.at) < max(5*time.Second, 20*m.took) || asking) {
+		f.mu.Unlock()
+		return m.Forecast, m.err
+	}
+	done := make(chan *made, 1)
+	f.asking[c] = true
+	f.mu.Unlock()
+	go func() {
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer stop()
+		begun, n := time.Now(), &made{}
+		defer func() {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			n.at, n.took = time.Now(), time.Since(begun)
+			delete(f.asking, c)
+			if len(f.latest) >= 4*mostChanges {
+				clear(f.latest)
+			}
+			if n.Forecast != nil || n.err != nil && !errors.Is(n.err, errBusy) {
+				f.latest[c] = n
+			}
+			done <- n
+		}()
+		n.Forecast, n.err = f.of(ctx, c)
+	}()
+	wait := time.NewTimer(first)
+	defer wait.Stop()
+	select {
+	case n := <-done:
+		return n.Forecast, n.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-wait.C:
+	}
+	if m != nil {
+		return m.Forecast, m.err
+	}
+	return nil, errSoon
 }
 
 // A change is what a forecast is asked about; its zero value is no change.
@@ -40,6 +94,7 @@ type made struct {
 	done  chan struct{} // closed when it is made, or given up
 	whole bool          // it is made; else it was given up, since the visitor who asked for it is gone
 	at    time.Time     // when it was made
+	took  time.Duration
 	*forecast.Forecast
 	err error
 }

@@ -1,24 +1,33 @@
-// Package statuspage shows what a pool of package live does: which job is to be served next, why each one
-// waits, what each slot runs, and who is late. Use it in the server that you have for metrics:
+// Package statuspage is the dashboard of a pool of package live: who waits because of whom, since when, and what would help. Use it
+// in the server that you have for metrics:
 //
-//	mux.Handle("/sojourn/", http.StripPrefix("/sojourn", statuspage.Handler(pool)))
+//	rec := statuspage.NewRecorder()
+//	pool, err := live.New(policy, live.Options{Slots: 8, Observer: rec})
+//	...
+//	mux.Handle("/sojourn/", http.StripPrefix("/sojourn", statuspage.Handler(pool, statuspage.WithRecorder(rec))))
 //
 // Tier: kit.
 //
-// The page is at /, the same as JSON at /status.json. Both take the parameter jobs, the number of jobs to show at
-// most: 100 if it is absent. The page changes nothing, and names jobs as their submitters did: do not show it to
-// strangers.
+// The page is at /, that of a job at /job/ and its ID, the same as JSON at /status.json, and a list of jobs at /jobs.csv. Parameters
+// filter jobs: state (waiting, running, late, failing, ended, all), pool, q (a part of a name, a tenant or an error, or an ID), page, and
+// jobs, the number of jobs on a page: at most 500, or the status is 400. The page names jobs as their submitters did: do not show it
+// to strangers. It changes nothing, unless [WithActions] says who may.
 //
-// A request has at most 1,024 bytes of parameters, and its body is not read (TestBodiesAreNotRead). Each answer, an error
-// too, tells browsers to run no script, to load nothing, and to show it in no frame (TestHeaders). What the page of another
+// The page renews itself: /events tells each second that there is something new, to 100 visitors at most, who share one snapshot a second
+// (TestOneSnapshotASecond). It is whole without scripts.
+//
+// Without a [Recorder] the page knows no last hour, no attempts and no jobs that have ended, and each snapshot looks at all live
+// jobs. With one, a request looks at 1,024 jobs at most while others wait, however many there are (TestMillionJobs); it looks at all only
+// to search and to count, and not if its visitor has gone. Up to 1,000 live jobs are listed in the order in which
+// the policy serves them, and JSON explains them; above, the oldest is first.
+//
+// A request has at most 1,024 bytes of parameters, and no body is read but that of an action (TestBodiesAreNotRead). Each answer, an error
+// too, tells browsers to run no script but the page's, to load nothing, and to show it in no frame (TestHeaders). What the page of another
 // origin makes a browser ask for is refused, unless its user goes to the page (TestOtherSites). Browsers say who asks over
 // HTTPS and to localhost only.
 //
 // /readyz answers 503, with the reason, if the pool is broken ([live.Pool.Err]), and 200 otherwise. It asks for no parameter and
 // looks at no job.
-//
-// A request locks the pool for as long as it takes to rank all jobs, and then once for each job
-// that is shown.
 //
 // The page can also say when each job will start and finish. The pool then needs a policy in a [forecast.Watch], and the
 // page a way to make another policy of that kind, which it asks in simulations of what comes:
@@ -35,15 +44,17 @@
 //
 // Forecasts are made one at a time, and each one is kept for a second: however many visitors ask for whatever, they use one
 // processor at most (TestOneForecastAtATime). If more than eight changes are asked about at once, the page says so in place
-// of the forecast.
+// of the forecast. A page that renews itself goes on with an older one: it uses a twentieth of a processor.
 package statuspage
 
 import (
+	"context"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,6 +81,15 @@ type Page struct {
 	// Forecast says that jobs have a Start and a Finish, and NoForecast why they have none though they should.
 	Forecast   bool   `json:"forecast,omitempty"`
 	NoForecast string `json:"no_forecast,omitempty"`
+
+	// Says is the sentence of the page: who waits because of whom, since when, and what would help.
+	Says    string   `json:"says"`
+	Busy    int      `json:"busy_slots"`
+	Waiting int      `json:"waiting_tasks"`
+	Oldest  float64  `json:"oldest_wait_seconds"` // since the oldest job of which nothing runs was submitted or last ran
+	Failing int      `json:"failing_jobs"`        // a task has failed, and not succeeded since
+	Tenants []Tenant `json:"tenants"`             // at most 200, the one with the most tasks first
+	Found   int      `json:"found_jobs"`          // that the filter lets through, of which Jobs has a page
 
 	WhatIf   *WhatIf  `json:"what_if,omitempty"`  // the change that the request asks about
 	Policies []string `json:"policies,omitempty"` // that can be asked about
@@ -104,6 +124,27 @@ type Job struct {
 
 	// Otherwise is when the job would finish after the change that the request asks about.
 	Otherwise *Interval `json:"what_if_finish,omitempty"`
+
+	Retry *float64 `json:"retry_seconds,omitempty"` // when the first task that waits after a failure is tried again
+	Ended *float64 `json:"ended_seconds,omitempty"` // null while the job is live
+}
+
+// A Tenant is the jobs of one [live.Job].Pool. Waits are those from Submit to the first task, of jobs that started in the last hour.
+type Tenant struct {
+	Name     string   `json:"name"`
+	Live     int      `json:"live_jobs"`
+	Late     int      `json:"late_jobs"`
+	Failing  int      `json:"failing_jobs"`
+	Waiting  int      `json:"waiting_tasks"`
+	Busy     int      `json:"busy_slots"`
+	Entitled *float64 `json:"entitled_slots"` // null if the policy does not divide slots among tenants
+	Weight   float64  `json:"weight,omitempty"`
+	Paused   bool     `json:"paused"`
+	Oldest   float64  `json:"oldest_wait_seconds"`
+	P50      *float64 `json:"wait_p50_seconds"` // null if none has started
+	P90      *float64 `json:"wait_p90_seconds"`
+	Ended    int      `json:"ended_jobs_last_hour"`
+	Failed   int      `json:"failed_jobs_last_hour"` // of Ended
 }
 
 // An Interval has the 5 %, 50 % and 95 % quantiles of an instant.
@@ -131,72 +172,50 @@ type Slot struct {
 	Stopped string         `json:"stopped"` // why the attempt was asked to stop
 }
 
-var page = template.Must(template.New("page").Funcs(template.FuncMap{"seconds": seconds, "in": in}).Parse(source))
-
-// in writes an interval as a span from now.
-func in(now float64, i *Interval) string {
-	low, high := seconds(max(0, i.Low-now)), seconds(max(0, i.High-now))
-	if low == high {
-		return low
-	}
-	return low + " to " + high
-}
-
-// seconds writes a number of seconds, or what a pointer has, with one digit after the point.
-func seconds(v any) string {
-	if p, ok := v.(*float64); ok {
-		v = *p
-	}
-	return fmt.Sprintf("%.1f", v)
-}
-
-// An Option changes what a handler shows.
-type Option struct {
-	watch   *forecast.Watch
-	another func() (sojourn.Policy, error)
-	name    string // of another; only without watch
-}
+// An Option changes what a handler shows or may do.
+type Option func(*site)
 
 // WithForecast shows when jobs will start and finish. w is the policy of the pool, and another returns a new policy like
 // the one in w.
 func WithForecast(w *forecast.Watch, another func() (sojourn.Policy, error)) Option {
-	return Option{watch: w, another: another}
+	return func(s *site) { s.watch, s.another = w, another }
 }
 
 // WithPolicy lets visitors ask when jobs would finish if another policy were in charge from now on. make returns a new one.
 // It needs WithForecast.
 func WithPolicy(name string, make func() (sojourn.Policy, error)) Option {
-	return Option{name: name, another: make}
+	return func(s *site) {
+		if s.policies[name] == nil {
+			s.names = append(s.names, name)
+		}
+		s.policies[name] = make
+	}
+}
+
+// WithRecorder shows what a recorder has kept: the last hour, jobs that have ended, attempts. It is the Options.Observer of the pool.
+func WithRecorder(r *Recorder) Option {
+	return func(s *site) { s.board.rec = r }
+}
+
+// A site is what a handler has.
+type site struct {
+	asked
+	board     *board
+	forecasts *forecasts
+	stream    *stream
+	pages     memo[string, answer]
+	acts      actions
 }
 
 // Handler returns a handler of the page of a pool.
 func Handler(p *live.Pool, options ...Option) http.Handler {
-	mux := http.NewServeMux()
-	o := newAsked(options)
-	fs := &forecasts{asked: o, turn: make(chan struct{}, 1), made: map[change]*made{}}
-	serve := func(path, kind string, write func(io.Writer, *Page) error) {
-		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-			ask, err := asks(r)
-			var (
-				most int
-				q    *WhatIf
-			)
-			if err == nil {
-				most, err = wanted(ask)
-			}
-			if err == nil {
-				q, err = o.change(ask)
-			}
-			if err != nil {
-				http.Error(w, err.Error(), http.StatusBadRequest)
-				return
-			}
-			pg := Take(p, most)
-			pg.foresee(r.Context(), fs, q)
-			w.Header().Set("Content-Type", kind)
-			_ = write(w, pg) // the other side may be gone
-		})
+	s := &site{asked: asked{policies: map[string]func() (sojourn.Policy, error){}}, board: newBoard(p, nil)}
+	for _, o := range options {
+		o(s)
 	}
+	s.forecasts = newForecasts(&s.asked)
+	s.stream = newStream(s.board)
+	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if err := p.Err(); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -204,10 +223,83 @@ func Handler(p *live.Pool, options ...Option) http.Handler {
 		}
 		_, _ = io.WriteString(w, "ok\n") // the other side may be gone
 	})
-	serve("/{$}", "text/html; charset=utf-8", func(w io.Writer, pg *Page) error { return page.Execute(w, pg) })
-	serve("/status.json", "application/json", func(w io.Writer, pg *Page) error { return json.NewEncoder(w).Encode(pg) })
+	mux.HandleFunc("GET /status.json", s.serveJSON)
+	mux.HandleFunc("GET /jobs.csv", s.serveCSV)
+	mux.HandleFunc("GET /page.js", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+		_, _ = io.WriteString(w, script)
+	})
+	mux.Handle("GET /events", s.stream)
+	mux.HandleFunc("GET /{$}", s.serveHome)
+	mux.HandleFunc("GET /job/{id}", s.serveJob)
+	if s.acts.allowed != nil {
+		mux.HandleFunc("POST /act", s.serveAct)
+	}
 	return guarded(mux)
 }
+
+// serveJSON answers with a Page.
+func (s *site) serveJSON(w http.ResponseWriter, r *http.Request) {
+	ask, err := asks(r)
+	var (
+		f filter
+		q *WhatIf
+	)
+	if err == nil {
+		f, err = s.filter(ask, "all", 100)
+	}
+	if err == nil {
+		q, err = s.change(ask)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	pg, err := s.board.page(r.Context(), f)
+	if err != nil {
+		return // nobody waits for an answer
+	}
+	pg.foresee(r.Context(), s.forecasts, q)
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(pg) // the other side may be gone
+}
+
+// serveCSV answers with a row for each job that the filter lets through, at most 500 in one answer.
+func (s *site) serveCSV(w http.ResponseWriter, r *http.Request) {
+	ask, err := asks(r)
+	var f filter
+	if err == nil {
+		f, err = s.filter(ask, "all", mostJobs)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	pg, err := s.board.page(r.Context(), f)
+	if err != nil {
+		return
+	}
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="jobs.csv"`)
+	c := csv.NewWriter(w)
+	_ = c.Write([]string{"id", "name", "tenant", "age_seconds", "tasks", "done", "running", "failed", "late", "error"})
+	for i := range pg.Jobs {
+		j := &pg.Jobs[i]
+		_ = c.Write([]string{fmt.Sprint(j.ID), cell(j.Name), cell(j.Pool), seconds(j.Age), fmt.Sprint(j.Tasks), fmt.Sprint(j.Done), fmt.Sprint(j.Running), fmt.Sprint(j.Failed), fmt.Sprint(j.Late), cell(j.Error)})
+	}
+	c.Flush()
+}
+
+// cell writes a text so that no program for tables takes it for a formula.
+func cell(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}
+
+// seconds writes a number of seconds with one digit after the point.
+func seconds(v float64) string { return fmt.Sprintf("%.1f", v) }
 
 // A forecast of a page has so many draws, and is not made of more tasks.
 const (
@@ -219,21 +311,49 @@ func interval(i *forecast.Interval) *Interval {
 	if i == nil {
 		return nil
 	}
-	at := func(t sojourn.Time) float64 { return time.Duration(t).Seconds() }
-	return &Interval{at(i.Low), at(i.Median), at(i.High)}
+	return &Interval{inSeconds(i.Low), inSeconds(i.Median), inSeconds(i.High)}
 }
 
-// wanted returns how many jobs the parameters ask for.
-func wanted(ask query) (int, error) {
-	text := ask.Get("jobs")
-	if text == "" {
-		return 100, nil
+func inSeconds(t sojourn.Time) float64 { return time.Duration(t).Seconds() }
+
+// mostJobs is the most jobs that one answer lists.
+const mostJobs = 500
+
+// A wrong parameter is one that the page does not understand.
+type wrong struct{ field, text string }
+
+func (e *wrong) Error() string { return e.text }
+
+func wrongf(field, format string, args ...any) error {
+	return &wrong{field, fmt.Sprintf(format, args...)}
+}
+
+// filter returns which jobs the parameters ask for.
+func (s *site) filter(ask query, state string, size int) (f filter, err error) {
+	f = filter{State: state, Page: 1, Size: size, Text: ask.Get("q"), Pool: ask.Get("pool"), Tenant: ask.Has("pool") && ask.Get("pool") != ""}
+	if f.Pool == noTenant {
+		f.Pool = ""
 	}
-	most, err := strconv.Atoi(text)
-	if err != nil || most < 0 {
-		return 0, fmt.Errorf("jobs=%q: want a number of jobs", text)
+	for _, n := range []struct {
+		name        string
+		to          *int
+		least, most int
+	}{{"jobs", &f.Size, 0, mostJobs}, {"page", &f.Page, 1, 1 << 30}} {
+		if text := ask.Get(n.name); text != "" {
+			v, err := strconv.Atoi(text)
+			if err != nil || v < n.least || v > n.most {
+				return filter{State: state, Page: 1, Size: size}, wrongf(n.name, "%s=%q: want a number from %d to %d", n.name, text, n.least, n.most)
+			}
+			*n.to = v
+		}
 	}
-	return most, nil
+	if text := ask.Get("state"); text != "" {
+		if !slices.Contains(states, text) {
+			return f, wrongf("state", "state=%q: want one of %s", text, strings.Join(states, ", "))
+		}
+		f.State = text
+	}
+	return f, nil
 }
 
 // late reports whether a job is late: its deadline has passed, or the policy has said that its promise does not hold.
@@ -241,26 +361,40 @@ func late(j *live.JobStatus, now sojourn.Time) bool {
 	return j.Void != "" || j.Deadline > 0 && j.Deadline < now
 }
 
-// Take returns what a pool does now, with at most the given number of jobs.
-func Take(p *live.Pool, most int) *Page {
-	st := p.Status()
-	pg := &Page{Now: time.Duration(st.Now).Seconds(), Closed: st.Closed, Live: len(st.Jobs), Jobs: []Job{}, Slots: []Slot{}, Ignoring: []string{}}
-	for i := range st.Jobs {
-		j := &st.Jobs[i]
-		if late(j, st.Now) {
-			pg.Late++
-		}
-		if i < most {
-			pg.Jobs = append(pg.Jobs, job(p, j, st.Now))
+// Take returns what a pool does now, with at most the given number of jobs, unless ctx ends first. It looks at all live jobs:
+// a handler with a recorder does not.
+func Take(ctx context.Context, p *live.Pool, most int) (*Page, error) {
+	return newBoard(p, nil).page(ctx, filter{State: "all", Page: 1, Size: most})
+}
+
+// page returns what a pool does, with a list of jobs.
+func (b *board) page(ctx context.Context, f filter) (*Page, error) {
+	s, err := b.snap(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l, err := b.list(ctx, s, f)
+	if err != nil {
+		return nil, err
+	}
+	st := &s.st
+	pg := &Page{Now: inSeconds(s.now), Closed: st.Closed, Live: s.all.live, Late: s.all.late + s.void, Jobs: []Job{}, Slots: []Slot{}, Ignoring: []string{},
+		Says: s.says.String(), Busy: s.all.running, Waiting: s.all.waiting, Oldest: s.all.oldest.Seconds(), Failing: s.all.failing, Tenants: []Tenant{}, Found: l.found}
+	for i := range l.rows {
+		if x := &l.rows[i]; x.gone != nil || x.st.ID != 0 {
+			pg.Jobs = append(pg.Jobs, b.job(s, x))
 		}
 	}
-	for _, s := range st.Slots {
-		out := Slot{ID: s.Slot.ID, Class: s.Slot.Class, Node: s.Slot.Node, Leaving: s.Leaving}
-		if s.Busy {
-			out.Task, out.Job, out.Attempt = s.Task.String(), s.Task.Job, s.Attempt
+	for i := range s.tenants {
+		pg.Tenants = append(pg.Tenants, s.tenants[i].export())
+	}
+	for _, x := range st.Slots {
+		out := Slot{ID: x.Slot.ID, Class: x.Slot.Class, Node: x.Slot.Node, Leaving: x.Leaving}
+		if x.Busy {
+			out.Task, out.Job, out.Attempt = x.Task.String(), x.Task.Job, x.Attempt
 		}
-		if s.Stopped != nil {
-			out.Stopped = s.Stopped.Error()
+		if x.Stopped != nil {
+			out.Stopped = x.Stopped.Error()
 		}
 		pg.Slots = append(pg.Slots, out)
 	}
@@ -276,25 +410,60 @@ func Take(p *live.Pool, most int) *Page {
 	if st.Observer != nil {
 		pg.Observer, _, _ = strings.Cut(st.Observer.Error(), "\n") // without the stack
 	}
-	return pg
+	return pg, nil
 }
 
-func job(p *live.Pool, j *live.JobStatus, now sojourn.Time) Job {
-	out := Job{ID: j.ID, Name: j.Name, Pool: j.Pool, Age: j.Age.Seconds(), Late: late(j, now), Void: j.Void, Tasks: j.Progress.Tasks,
-		Done: j.Progress.Done, Running: j.Progress.Running, Failed: j.Progress.Failed, Lost: j.Progress.Lost, GivenUp: j.Progress.FailedTasks, Suspects: j.Progress.Suspects, Parked: j.Progress.Parked, Held: j.Progress.Held, Explain: []Quantity{}}
-	if j.Deadline > 0 {
-		at := time.Duration(j.Deadline).Seconds()
-		out.Deadline = &at
+func (t *row) export() Tenant {
+	out := Tenant{Name: t.pool, Live: t.live, Late: t.late, Failing: t.failing, Waiting: t.waiting, Busy: t.running, Weight: t.weight, Paused: t.paused, Oldest: t.oldest.Seconds(),
+		Ended: int(t.hour.ended), Failed: int(t.hour.failed)}
+	if t.entitled >= 0 {
+		out.Entitled = &t.entitled
 	}
-	if j.Progress.Err != nil {
-		out.Error = j.Progress.Err.Error()
-	}
-	attrs, _ := p.Explain(j.ID) // none if the job has ended since
-	for _, a := range attrs {
-		out.Explain = append(out.Explain, Quantity{a.Key, a.Value.String()})
-		if a.Key == "why" {
-			out.Why = a.Value.String()
+	for percent, to := range map[uint64]**float64{50: &out.P50, 90: &out.P90} { //sojourn:unordered each has a place of its own
+		if d, ok := t.hour.quantile(percent); ok {
+			v := d.Seconds()
+			*to = &v
 		}
 	}
 	return out
+}
+
+// job returns a listed job. It is explained if there are few.
+func (b *board) job(s *snap, x *listed) Job {
+	if g := x.gone; g != nil {
+		end := inSeconds(g.end)
+		return Job{ID: g.id, Name: g.name, Pool: g.tenant, Age: g.end.Sub(g.at).Seconds(), Late: g.late, Tasks: g.all, Done: g.done, Error: g.err, Ended: &end, Explain: []Quantity{}}
+	}
+	j := &x.st
+	out := Job{ID: j.ID, Name: j.Name, Pool: j.Pool, Age: j.Age.Seconds(), Late: late(j, s.now), Void: j.Void, Tasks: j.Progress.Tasks,
+		Done: j.Progress.Done, Running: j.Progress.Running, Failed: j.Progress.Failed, Lost: j.Progress.Lost, GivenUp: j.Progress.FailedTasks, Suspects: j.Progress.Suspects, Parked: j.Progress.Parked, Held: j.Progress.Held, Explain: []Quantity{}}
+	if j.Deadline > 0 {
+		at := inSeconds(j.Deadline)
+		out.Deadline = &at
+	}
+	if x.next > 0 {
+		at := inSeconds(x.next)
+		out.Retry = &at
+	}
+	out.Error = x.last
+	if j.Progress.Err != nil {
+		out.Error = j.Progress.Err.Error()
+	}
+	if s.small {
+		out.Explain, out.Why = b.explain(j.ID)
+	}
+	return out
+}
+
+// explain returns the quantities that determine the rank of a job, and the one that says why it waits.
+func (b *board) explain(id sojourn.JobID) (all []Quantity, why string) {
+	all = []Quantity{}
+	attrs, _ := b.pool.Explain(id) // none if the job has ended since
+	for _, a := range attrs {
+		all = append(all, Quantity{a.Key, a.Value.String()})
+		if a.Key == "why" {
+			why = a.Value.String()
+		}
+	}
+	return all, why
 }

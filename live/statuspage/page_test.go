@@ -3,6 +3,7 @@ package statuspage_test
 import (
 	"context"
 	"encoding/json"
+	"html/template"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -66,7 +67,13 @@ func TestJSON(t *testing.T) {
 			}
 			got.Jobs[i].Explain = nil
 		}
-		want := statuspage.Page{Now: 3, Live: 3, Late: 0, Ignoring: []string{}, Jobs: []statuspage.Job{
+		if !strings.HasPrefix(got.Says, "All is well: 1 of 1 slots are busy") {
+			t.Errorf("the page says %q", got.Says)
+		}
+		got.Says = ""
+		want := statuspage.Page{Now: 3, Live: 3, Late: 0, Busy: 1, Waiting: 5, Oldest: 2, Found: 3, Ignoring: []string{}, Tenants: []statuspage.Tenant{
+			{Live: 2, Waiting: 3, Busy: 1, Oldest: 1}, {Name: "web", Live: 1, Waiting: 2, Oldest: 2},
+		}, Jobs: []statuspage.Job{
 			{ID: 1, Name: "first", Age: 3, Tasks: 2, Running: 1, Why: "waits for a slot"},
 			{ID: 2, Name: "<script>", Pool: "web", Age: 2, Deadline: &two, Tasks: 2, Why: "waits for a slot"},
 		}, Slots: []statuspage.Slot{{Task: "1/0/0", Job: 1, Attempt: 1}}}
@@ -74,7 +81,7 @@ func TestJSON(t *testing.T) {
 			t.Errorf("got\n%+v\nwant\n%+v", got, want)
 		}
 		time.Sleep(time.Second)
-		if pg := statuspage.Take(p, 100); pg.Late != 1 || !pg.Jobs[1].Late || pg.Jobs[0].Late || pg.Jobs[2].Late || len(pg.Jobs) != 3 {
+		if pg, err := statuspage.Take(t.Context(), p, 100); err != nil || pg.Late != 1 || !pg.Jobs[1].Late || pg.Jobs[0].Late || pg.Jobs[2].Late || len(pg.Jobs) != 3 {
 			t.Errorf("after the deadline of job 2: %+v", pg)
 		}
 	})
@@ -85,14 +92,33 @@ func TestPage(t *testing.T) {
 	inPool(t, func(t *testing.T, p *live.Pool) {
 		time.Sleep(time.Second)
 		w := get(p, "GET", "/")
-		for _, want := range []string{"3 live jobs, 1 late", "&lt;script&gt;", `<tr id="job2" class="late">`, `<a href="#job1">1/0/0</a>`,
-			"<summary>waits for a slot</summary>", `href="status.json"`} {
+		for _, want := range []string{"<title>3 jobs, 1 late</title>", "&lt;script&gt;", `<tr id="job2" class="late">`, `<a class="c0 " href="job/1" title="slot 0: task 1/0/0, attempt 1"`,
+			"late 1 s", `href="status.json?state=waiting"`, "1–2 of 2", "Running 1</a>"} {
 			if !strings.Contains(w.Body.String(), want) {
 				t.Errorf("the page lacks %s:\n%s", want, w.Body)
 			}
 		}
 		if strings.Contains(w.Body.String(), "<script>") {
 			t.Error("the name of a job is markup")
+		}
+		for path, want := range map[string][]string{
+			"/job/2":                    {"<h2><i", "Job 2 &lt;script&gt;", "Tenant web", "late 1 s", "waits for a slot", "<dt>tasks done<dd>0 of 2"},
+			"/job/7":                    {"Job 7 is not live", "1–2 of 2"},
+			"/?state=running":           {">1 first</a>", "1–1 of 1"},
+			"/?state=all&pool=web":      {"1–1 of 1", "&lt;script&gt;"},
+			"/?state=all&q=THIR":        {"1–1 of 1", "third"},
+			"/?state=all&jobs=2":        {"1–2 of 3", `href="?jobs=2&amp;page=2&amp;state=all#jobs">Later`},
+			"/?state=all&jobs=2&page=2": {"3–3 of 3", "third"},
+			"/?state=all&q=nothing":     {"No job is like that"},
+			"/?state=ended":             {"give the pool a recorder"},
+			"/?state=failing":           {"Nothing has failed."},
+		} {
+			body := get(p, "GET", path).Body.String()
+			for _, want := range want {
+				if !strings.Contains(body, want) {
+					t.Errorf("%s lacks %s:\n%s", path, want, body)
+				}
+			}
 		}
 	})
 }
@@ -104,7 +130,9 @@ func TestRequests(t *testing.T) {
 			want         int
 		}{
 			{"GET", "/", 200}, {"HEAD", "/", 200}, {"POST", "/", 405}, {"GET", "/other", 404}, {"DELETE", "/status.json", 405},
-			{"GET", "/?jobs=0", 200}, {"GET", "/?jobs=-1", 400}, {"GET", "/status.json?jobs=all", 400},
+			{"GET", "/?jobs=0", 200}, {"GET", "/?jobs=-1", 400}, {"GET", "/status.json?jobs=all", 400}, {"GET", "/?jobs=500", 200}, {"GET", "/?jobs=501", 400},
+			{"GET", "/status.json?jobs=1e9", 400}, {"GET", "/jobs.csv?jobs=501", 400}, {"GET", "/jobs.csv", 200}, {"GET", "/job/1", 200}, {"GET", "/job/9", 404}, {"GET", "/job/x", 404},
+			{"GET", "/?page=0", 400}, {"GET", "/?page=99999999999999999999", 400}, {"GET", "/?page=1000000", 200}, {"GET", "/?state=no", 400}, {"POST", "/act", 404}, {"GET", "/page.js", 200},
 		} {
 			if w := get(p, c.method, c.path); w.Code != c.want {
 				t.Errorf("%s %s: status %d, want %d", c.method, c.path, w.Code, c.want)
@@ -119,7 +147,7 @@ func TestRequests(t *testing.T) {
 func TestForecast(t *testing.T) {
 	foreseen(t, 0, func(t *testing.T, ask func(path string) string) {
 		time.Sleep(3 * time.Second)
-		if html := ask("/"); !strings.Contains(html, "There is no forecast: nothing is known of what the tasks of 3 phases take") || strings.Contains(html, "Finishes in") {
+		if html := ask("/"); !strings.Contains(html, "There is no forecast: nothing is known of what the tasks of 3 phases take") {
 			t.Errorf("at 3 s the page is\n%s", html)
 		}
 	})
@@ -139,8 +167,11 @@ func TestForecast(t *testing.T) {
 		if len(pg.Jobs) != 3 || !pg.Forecast {
 			t.Errorf("%d jobs, forecast %t", len(pg.Jobs), pg.Forecast)
 		}
-		if html := ask("/"); !strings.Contains(html, `<td class="number">4.0<td class="number">14.0 to 14.7<td class="why">`) || !strings.Contains(html, `<td class="number"><td class="number">4.0<td class="why">`) {
-			t.Errorf("at 1,006 s the page is\n%s", html)
+		now := time.Now() // job 1 ends in 4 s, and job 3 in 24 s
+		for query, want := range map[string]time.Duration{"state=running": 4 * time.Second, "state=waiting": 24 * time.Second} {
+			if html := ask("/?" + query); !strings.Contains(html, now.Add(want).Format(">15:04:05</time>")) {
+				t.Errorf("%s: at %v the page is\n%s", query, now, html)
+			}
 		}
 	})
 }
@@ -202,18 +233,19 @@ func TestWhatIf(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		for _, c := range []struct {
 			query, says string
+			rows        string // mean time until the end
 			finish      []float64
 		}{
-			{"slots=1", "Live jobs finish 5.0 s earlier on average with 1 slot more.", []float64{1010, 1015, 1020}},
-			{"policy=fair", "Live jobs finish 1.7 s later on average under fair.", []float64{1010, 1025, 1030}},
-			{"tasks=2&each=5s", "Live jobs finish as soon on average with one more job of 2 tasks of 5s.", []float64{1010, 1020, 1030}},
-			{"tasks=1&each=5s&policy=fair", "Live jobs finish 5.0 s later on average under fair, with one more job of 1 task of 5s.", []float64{1010, 1030, 1035}},
-			{"slots=-1", "There is no forecast with 1 slot fewer: the cluster has 1 slot of that class, and one must stay", nil},
-			{"slots=0&tasks=0&each=60s&policy=", "", nil},
+			{"slots=1", "finish 5.0 s earlier on average with 1 slot more", "with 1 slot more: 14 s, 9 s (▼ 36 %)", []float64{1010, 1015, 1020}},
+			{"policy=fair", "finish 1.7 s later on average under fair", "under fair: 14 s, 15 s (▲ 12 %)", []float64{1010, 1025, 1030}},
+			{"tasks=2&each=5s", "finish as soon on average with one more job of 2 tasks of 5s", "with one more job of 2 tasks of 5s: 14 s, 14 s (same)", []float64{1010, 1020, 1030}},
+			{"tasks=1&each=5s&policy=fair", "finish 5.0 s later on average under fair, with one more job of 1 task of 5s", "under fair, with one more job of 1 task of 5s, all together: 14 s, 15 s (▲ 12 %), 14 s (same), 19 s (▲ 36 %)", []float64{1010, 1030, 1035}},
+			{"slots=-1", "the cluster has 1 slot of that class, and one must stay", "", nil},
+			{"slots=0&tasks=0&each=60s&policy=", "", "", nil},
 		} {
-			html := ask("/?" + c.query)
-			if got := strings.Contains(html, `<p id="whatif">`); got != (c.says != "") || !strings.Contains(html, c.says) {
-				t.Errorf("%s: the page is\n%s\nwant %q", c.query, html, c.says)
+			html := ask("/?state=all&" + c.query)
+			if got := comparison(html); got != c.rows || c.rows == "" && !strings.Contains(html, c.says) {
+				t.Errorf("%s: the page compares %q, want %q, and says\n%s", c.query, got, c.rows, html)
 			}
 			var pg statuspage.Page
 			if err := json.Unmarshal([]byte(ask("/status.json?"+c.query)), &pg); err != nil {
@@ -224,6 +256,9 @@ func TestWhatIf(t *testing.T) {
 				if j.Otherwise != nil {
 					finish = append(finish, j.Otherwise.Median)
 				}
+			}
+			if q := pg.WhatIf; q != nil && q.Error == "" && q.Verdict()+" "+q.String() != c.says {
+				t.Errorf("%s: %s %s, want %s", c.query, q.Verdict(), q, c.says)
 			}
 			if c.finish != nil && !slices.Equal(finish, c.finish) || c.finish == nil && len(finish) > 1 {
 				t.Errorf("%s: jobs finish at %v, want %v", c.query, finish, c.finish)
@@ -238,11 +273,31 @@ func TestWhatIf(t *testing.T) {
 			"each=1001h":      `each="1001h": want`,
 			"policy=<b>":      `policy="<b>": want one of ["fair"], or none`,
 		} {
-			for _, path := range []string{"/?", "/status.json?"} {
-				if got := ask(path + strings.ReplaceAll(query, "<b>", "%3Cb%3E")); !strings.HasPrefix(got, want) {
-					t.Errorf("%s%s: %q, want %q", path, query, got, want)
-				}
+			query = strings.ReplaceAll(query, "<b>", "%3Cb%3E")
+			if got := ask("/status.json?" + query); !strings.HasPrefix(got, want) {
+				t.Errorf("%s: %q, want %q", query, got, want)
+			}
+			if got := ask("/?" + query); !strings.Contains(got, template.HTMLEscapeString(want)) || !strings.Contains(got, "<h1") {
+				t.Errorf("%s: want a page with %q:\n%s", query, want, got)
 			}
 		}
 	})
+}
+
+// comparison returns the heads of the columns of a page's comparison, and the first row.
+func comparison(html string) string {
+	_, table, ok := strings.Cut(html, `<table id="compared">`)
+	if !ok {
+		return ""
+	}
+	table, _, _ = strings.Cut(table, "</table>")
+	cells := func(row, tag string) (list []string) {
+		for _, part := range strings.Split(row, tag)[1:] {
+			text, _, _ := strings.Cut(part, "<")
+			list = append(list, text)
+		}
+		return list
+	}
+	rows := strings.Split(table, "<tr>")
+	return strings.Join(cells(rows[1], `<th class="number">`)[1:], ", ") + ": " + strings.Join(cells(rows[2], `<td class="number">`), ", ")
 }

@@ -75,7 +75,7 @@ const (
 func (o *asked) change(ask query) (*WhatIf, error) {
 	q := &WhatIf{Policy: ask.Get("policy")}
 	if q.Policy != "" && o.policies[q.Policy] == nil {
-		return nil, fmt.Errorf("policy=%q: want one of %q, or none", q.Policy, o.names)
+		return nil, wrongf("policy", "policy=%q: want one of %q, or none", q.Policy, o.names)
 	}
 	for _, n := range []struct {
 		name        string
@@ -88,14 +88,14 @@ func (o *asked) change(ask query) (*WhatIf, error) {
 		}
 		v, err := strconv.Atoi(text)
 		if err != nil || v < n.least || v > n.most {
-			return nil, fmt.Errorf("%s=%q: want a number from %d to %d", n.name, text, n.least, n.most)
+			return nil, wrongf(n.name, "%s=%q: want a number from %d to %d", n.name, text, n.least, n.most)
 		}
 		*n.to = v
 	}
 	if text := ask.Get("each"); text != "" || q.Tasks > 0 {
 		each, err := time.ParseDuration(text)
 		if err != nil || each <= 0 || each > mostEach {
-			return nil, fmt.Errorf("each=%q: want how long each task of the job takes, such as 90s, up to %v", text, mostEach)
+			return nil, wrongf("each", "each=%q: want how long each task of the job takes, such as 90s, up to %v", text, mostEach)
 		}
 		q.Each = each.Seconds()
 	}
@@ -111,21 +111,6 @@ type asked struct {
 	another  func() (sojourn.Policy, error)
 	policies map[string]func() (sojourn.Policy, error)
 	names    []string // of policies
-}
-
-func newAsked(options []Option) *asked {
-	o := &asked{policies: map[string]func() (sojourn.Policy, error){}}
-	for _, opt := range options {
-		if opt.watch != nil {
-			o.watch, o.another = opt.watch, opt.another
-			continue
-		}
-		if !slices.Contains(o.names, opt.name) {
-			o.names = append(o.names, opt.name)
-		}
-		o.policies[opt.name] = opt.another
-	}
-	return o
 }
 
 // foresee adds when jobs will start and finish, and when they would finish after a change, if q is not nil.
@@ -187,4 +172,163 @@ func later(f, g *forecast.Forecast) *float64 {
 	}
 	sum /= float64(n)
 	return &sum
+}
+
+// A comparison has what becomes of live jobs, without a change and with each.
+type comparison struct {
+	Heads []string // of the columns
+	Rows  []comparedRow
+	Note  string
+}
+
+type comparedRow struct {
+	What  string
+	Cells []string // the first one without a change
+}
+
+// compare returns the comparison for a change: with each of its parts alone, and with all. Times are from now on.
+func (s *site) compare(ctx context.Context, sn *snap, q *WhatIf) (*comparison, error) {
+	f, err := s.forecasts.soon(ctx, change{})
+	if err != nil {
+		return nil, err
+	}
+	asked := []*WhatIf{}
+	for _, one := range []*WhatIf{{Policy: q.Policy}, {Slots: q.Slots}, {Tasks: q.Tasks, Each: q.Each}} {
+		if *one != (WhatIf{}) && !(one.Tasks == 0 && one.Policy == "" && one.Slots == 0) {
+			asked = append(asked, one)
+		}
+	}
+	if len(asked) > 1 {
+		asked = append(asked, q)
+	}
+	c := &comparison{Heads: []string{"As it is"}, Note: fmt.Sprintf("Of %s, in %d draws, if no other job comes. Times are from now on, by the medians of the forecast.", verb(len(f.Jobs), "live job", "live jobs"), f.Draws)}
+	all := []*forecast.Forecast{f}
+	for i, one := range asked {
+		g, err := s.forecasts.soon(ctx, change{one.Policy, one.Slots, one.Tasks, one.each()})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", one, err)
+		}
+		name := one.String()
+		if i > 0 && i == len(asked)-1 {
+			name = "all together"
+		}
+		all, c.Heads = append(all, g), append(c.Heads, name)
+	}
+	s.board.tabulate(c, sn, all)
+	return c, nil
+}
+
+// fate is what becomes of a tenant's jobs, or all.
+type fate struct {
+	left []time.Duration // until the end
+	late int
+}
+
+func (x *fate) mean() time.Duration {
+	sum := 0.0
+	for _, d := range x.left {
+		sum += float64(d)
+	}
+	return time.Duration(sum / float64(max(1, len(x.left))))
+}
+
+func (x *fate) p90() time.Duration {
+	if len(x.left) == 0 {
+		return 0
+	}
+	slices.Sort(x.left)
+	return x.left[(len(x.left)*9+9)/10-1]
+}
+
+// tabulate writes what becomes of all and of each tenant.
+func (b *board) tabulate(c *comparison, s *snap, all []*forecast.Forecast) {
+	type whose struct {
+		tenant   string
+		deadline sojourn.Time
+	}
+	of := map[sojourn.JobID]whose{}
+	b.rec.mu.Lock()
+	for i := range all[0].Jobs {
+		if j := b.rec.jobs.get(all[0].Jobs[i].ID); j != nil {
+			of[all[0].Jobs[i].ID] = whose{j.tenant.name, j.spec.Deadline}
+		}
+	}
+	b.rec.longest = max(b.rec.longest, len(of))
+	b.rec.mu.Unlock()
+	ends := map[sojourn.JobID]int{} // in how many forecasts a job ends
+	for _, f := range all {
+		for i := range f.Jobs {
+			if f.Jobs[i].Finish != nil {
+				ends[f.Jobs[i].ID]++
+			}
+		}
+	}
+	fates := make([]map[string]*fate, len(all))
+	for k, f := range all {
+		fates[k] = map[string]*fate{"": {}}
+		for i := range f.Jobs {
+			j := &f.Jobs[i]
+			w, ok := of[j.ID]
+			if !ok || ends[j.ID] < len(all) {
+				continue
+			}
+			for _, name := range []string{"", "/" + w.tenant} {
+				x := fates[k][name]
+				if x == nil {
+					x = &fate{}
+					fates[k][name] = x
+				}
+				x.left = append(x.left, max(0, j.Finish.Median.Sub(s.now)))
+				if w.deadline > 0 && w.deadline < j.Finish.Median {
+					x.late++
+				}
+			}
+		}
+	}
+	row := func(what, tenant string, value func(*fate) (float64, string)) {
+		r := comparedRow{What: what}
+		was := 0.0
+		for k := range all {
+			x := fates[k][tenant]
+			if x == nil {
+				return
+			}
+			v, text := value(x)
+			if k == 0 {
+				was = v
+			} else if sign := changed(was, v); sign != "" {
+				text += " (" + sign + ")"
+			}
+			r.Cells = append(r.Cells, text)
+		}
+		c.Rows = append(c.Rows, r)
+	}
+	spanOf := func(of func(*fate) time.Duration) func(*fate) (float64, string) {
+		return func(x *fate) (float64, string) { d := of(x); return d.Seconds(), span4(d) }
+	}
+	row("mean time until a job ends", "", spanOf((*fate).mean))
+	row("90 of 100 jobs end within", "", spanOf((*fate).p90))
+	row("late jobs", "", func(x *fate) (float64, string) { return float64(x.late), count(x.late) })
+	for i := range s.tenants {
+		row(shown(s.tenants[i].name)+", mean", "/"+s.tenants[i].pool, spanOf((*fate).mean))
+		row(shown(s.tenants[i].name)+", late", "/"+s.tenants[i].pool, func(x *fate) (float64, string) { return float64(x.late), count(x.late) })
+		if i == 11 {
+			c.Note += " The 12 tenants with the most tasks are listed."
+			break
+		}
+	}
+}
+
+// changed writes how much a value differs from what it was: "▼ 17 %".
+func changed(was, is float64) string {
+	switch d := is - was; {
+	case was == 0 && is == 0, was > 0 && d/was < 0.005 && d/was > -0.005:
+		return "same"
+	case was == 0:
+		return "▲"
+	case d < 0:
+		return fmt.Sprintf("▼ %.0f %%", -100*d/was)
+	default:
+		return fmt.Sprintf("▲ %.0f %%", 100*d/was)
+	}
 }

@@ -1,0 +1,149 @@
+package statuspage
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// WithActions lets those visitors act whose requests the function allows: cancel a job, try again at once what waits after a
+// failure, pause a tenant, resume it, and change its weight. Without it there are no such buttons, and nothing can be posted.
+//
+// An action is a POST with a token that the page has. What another site makes a browser send is refused with status 403, whoever
+// is allowed (TestActionsOfOtherSites).
+func WithActions(allowed func(*http.Request) bool) Option {
+	return func(s *site) { s.acts.allowed, s.acts.token = allowed, rand.Text() }
+}
+
+// WithLog writes each action to a logger, those that fail and those that are refused as warnings.
+func WithLog(l *slog.Logger) Option {
+	return func(s *site) { s.acts.log = l }
+}
+
+type actions struct {
+	allowed func(*http.Request) bool
+	token   string // of this handler
+	log     *slog.Logger
+}
+
+// mostForm is the most bytes that the body of an action may have.
+const mostForm = 64 << 10
+
+// may reports whether the page shows a visitor the buttons.
+func (a *actions) may(r *http.Request) bool { return a.allowed != nil && a.allowed(r) }
+
+// own reports whether a POST comes from a page of this origin, as far as the browser says.
+func own(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+		return false
+	}
+	if origin := r.Header.Get("Origin"); origin != "" {
+		u, err := url.Parse(origin)
+		return err == nil && u.Host == r.Host
+	}
+	return true
+}
+
+// serveAct does what a visitor asks, and leads back to the page.
+func (s *site) serveAct(w http.ResponseWriter, r *http.Request) {
+	a := &s.acts
+	tell := func(level slog.Level, err error, attrs ...any) {
+		if a.log != nil {
+			if err != nil {
+				attrs = append(attrs, "error", err)
+			}
+			a.log.Log(r.Context(), level, "action on the page of a pool", append(attrs, "remote", r.RemoteAddr)...)
+		}
+	}
+	refuse := func(code int, why string) {
+		tell(slog.LevelWarn, fmt.Errorf("%s", why))
+		s.serveWrong(w, r, code, why)
+	}
+	if !own(r) {
+		refuse(http.StatusForbidden, "A page of another site asks for this. Nothing was done.")
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	if err := r.ParseForm(); err != nil {
+		refuse(http.StatusBadRequest, "The form cannot be read. Nothing was done: "+err.Error())
+		return
+	}
+	form := r.PostForm
+	if subtle.ConstantTimeCompare([]byte(form.Get("token")), []byte(a.token)) != 1 {
+		refuse(http.StatusForbidden, "The page is older than the program. Nothing was done: reload the page, and ask again.")
+		return
+	}
+	if !a.allowed(r) {
+		refuse(http.StatusForbidden, "You are not allowed to do this. Nothing was done.")
+		return
+	}
+	what, back := form.Get("do"), "./"
+	id, _ := strconv.ParseUint(form.Get("job"), 10, 64)
+	job, tenant := sojourn.JobID(id), form.Get("pool")
+	var err error
+	switch what {
+	case "cancel", "retry":
+		err = s.actOnJob(r, what, job)
+		back = fmt.Sprint("job/", job)
+	case "pause", "resume", "weight":
+		err = s.actOnTenant(what, tenant, form.Get("weight"))
+	default:
+		err = fmt.Errorf("there is no action %q", what)
+	}
+	if err != nil {
+		tell(slog.LevelWarn, err, "do", what, "job", id, "tenant", tenant, "weight", form.Get("weight"))
+		s.serveWrong(w, r, http.StatusConflict, "Nothing was done: "+err.Error())
+		return
+	}
+	tell(slog.LevelInfo, nil, "do", what, "job", id, "tenant", tenant, "weight", form.Get("weight"))
+	s.board.snaps.clear()
+	s.pages.clear()
+	w.Header().Set("Location", back)
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+func (s *site) actOnJob(r *http.Request, what string, id sojourn.JobID) error {
+	h, ok := s.board.pool.Handle(id)
+	switch {
+	case !ok:
+		return fmt.Errorf("job %d is not live, and is not remembered", id)
+	case what == "cancel" && h.Progress().Ended:
+		return fmt.Errorf("job %d has ended", id)
+	case what == "cancel":
+		h.Cancel()
+		return nil
+	case !h.Progress().Ended:
+		if p := s.board.rec.pool; p == nil || !p.Hasten(id) {
+			return fmt.Errorf("no task of job %d waits after a failure, or the pool has no recorder", id)
+		}
+		return nil
+	}
+	_, err := s.board.pool.Retry(r.Context(), id)
+	return err
+}
+
+func (s *site) actOnTenant(what, tenant, weight string) error {
+	n, ok := s.board.pool.Settings(tenant)
+	if !ok {
+		return fmt.Errorf("the policy has no tenant %q to %s", shown(tenant), what)
+	}
+	switch what {
+	case "pause":
+		n.Paused = true
+	case "resume":
+		n.Paused = false
+	case "weight":
+		v, err := strconv.ParseFloat(weight, 64)
+		if err != nil || !(v > 0) {
+			return fmt.Errorf("weight %q: want a number above 0", weight)
+		}
+		n.Weight = v
+	}
+	return s.board.pool.ChangePool(n)
+}

@@ -1,0 +1,63 @@
+package statuspage
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/live"
+)
+
+const Chunk = chunk
+
+type Looker = looker
+
+func (r *Recorder) Pool() Looker { return r.pool }
+
+// Left says what a recorder knows of live jobs, "" if there is nothing.
+func (r *Recorder) Left() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a := r.all; a.live != 0 || a.waiting != 0 || a.running != 0 || a.idle != 0 || a.late != 0 || a.failing != 0 || len(r.slots) != 0 || len(r.due) != 0 {
+		return fmt.Sprintf("%+v, %d slots, %d deadlines", *a, len(r.slots), len(r.due))
+	}
+	return ""
+}
+
+// Counts returns how many jobs a tenant has, tasks that wait and run, jobs that are late, and jobs of which nothing runs.
+func (r *Recorder) Counts(name string, now sojourn.Time) (c [5]int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.advance(now)
+	x := r.tenants[name]
+	if x == nil {
+		return c, nil
+	}
+	n := 0
+	for j := x.first; j != nil; j = j.after {
+		if n++; j.running != 0 || j.after != nil && (j.since > j.after.since || j.after.before != j) {
+			err = fmt.Errorf("the list of what waits: %+v", j)
+		}
+	}
+	if n != x.idle {
+		err = fmt.Errorf("%d jobs are in the list, %d wait", n, x.idle)
+	}
+	return [5]int{x.live, x.waiting, x.running, x.late, x.idle}, err
+}
+
+// WalkUntil looks at live jobs, and goes after so many. It returns the most that were looked at while the recorder was locked, and how many
+// were looked at.
+func (r *Recorder) WalkUntil(p *live.Pool, n int) (longest, seen int, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s, err := newBoard(p, r).snap(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	err = r.walk(ctx, s, func(listed) {
+		if seen++; seen == n {
+			cancel()
+		}
+	})
+	return r.longest, seen, err
+}

@@ -1,0 +1,113 @@
+package statuspage
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/live"
+)
+
+// While others flood the pool, memory stays within its bounds, whatever the names are.
+func TestRecorderIsBounded(t *testing.T) {
+	r := NewRecorder()
+	long := strings.Repeat("é", 25_000)
+	at := sojourn.Time(0)
+	for i := range 40_000 {
+		at = at.Add(time.Second)
+		j := &sojourn.Job{ID: sojourn.JobID(i + 1), Name: long, Pool: fmt.Sprint(i, long[:20]), Phases: []sojourn.Phase{{Tasks: 1}}}
+		task := sojourn.TaskID{Job: j.ID}
+		r.Note(live.Note{Kind: live.JobSubmitted, At: at, Job: j})
+		r.Note(live.Note{Kind: live.TaskStarted, At: at, Job: j, Task: task, Attempt: 1, Slot: 1})
+		err := []error{nil, errors.New(long)}[i%2]
+		r.Note(live.Note{Kind: live.TaskEnded, At: at, Job: j, Task: task, Attempt: 1, Slot: 1, Err: err})
+		r.Note(live.Note{Kind: live.JobEnded, At: at, Job: j, Err: err})
+	}
+	if len(r.tenants) > mostTenants || len(r.hour.list) != samples || len(r.ended.list) != keptJobs || len(r.failed.list) != keptJobs || len(r.spans.list) != keptSpans || len(r.bad.list) != keptSpans || len(r.jobs.pages) > 1 {
+		t.Errorf("%d tenants, %d samples, %d and %d jobs, %d and %d attempts, %d pages of live jobs", len(r.tenants), len(r.hour.list), len(r.ended.list), len(r.failed.list), len(r.spans.list), len(r.bad.list), len(r.jobs.pages))
+	}
+	for _, g := range r.goneJobs() {
+		if len(g.name) > mostText+3 || len(g.err) > mostText+3 {
+			t.Fatalf("%d bytes of a name and %d of an error are kept", len(g.name), len(g.err))
+		}
+	}
+	if got := r.goneJobs(); len(got) != 2*keptJobs || got[0].id != 40_000 || got[1].id != 39_999 {
+		t.Errorf("%d jobs have ended, the last one %d", len(got), got[0].id)
+	}
+	// Many tenants at a time share a line.
+	for i := range 2 * mostTenants {
+		r.Note(live.Note{Kind: live.JobSubmitted, At: at, Job: &sojourn.Job{ID: sojourn.JobID(50_000 + i), Pool: fmt.Sprint("t", i), Phases: []sojourn.Phase{{Tasks: 1}}}})
+	}
+	sum := r.other.live
+	for _, x := range r.tenants {
+		sum += x.live
+	}
+	if len(r.tenants) > mostTenants || sum != 2*mostTenants || r.all.live != sum {
+		t.Errorf("%d tenants with %d jobs, all have %d", len(r.tenants), sum, r.all.live)
+	}
+}
+
+// Quantiles of waits are off by an eighth at most.
+func TestQuantiles(t *testing.T) {
+	var w window
+	for i := range 1000 {
+		k, _ := bin(time.Duration(i+1) * time.Second)
+		w.waits[k]++
+	}
+	for percent, want := range map[uint64]time.Duration{50: 500 * time.Second, 90: 900 * time.Second, 1: 10 * time.Second} {
+		if got, ok := w.quantile(percent); !ok || float64(got) < 0.88*float64(want) || float64(got) > 1.13*float64(want) {
+			t.Errorf("%d of 100 wait at most %v, want about %v", percent, got, want)
+		}
+	}
+	if _, ok := (&window{}).quantile(50); ok {
+		t.Error("nobody has waited, and there is a median")
+	}
+	for i, d := range map[int]time.Duration{0: 0, bins - 1: 1 << 62} {
+		if got, _ := bin(d); got != i {
+			t.Errorf("a wait of %v is in bin %d, want %d", d, got, i)
+		}
+	}
+}
+
+// Spans are as a person says them.
+func TestSpans(t *testing.T) {
+	for d, want := range map[time.Duration]string{0: "below 1 s", time.Second: "1 s", 119 * time.Second: "119 s", 2 * time.Minute: "2 min", 18*time.Minute + 59*time.Second: "18 min", 119 * time.Minute: "119 min",
+		2 * time.Hour: "2 h 00 min", 47*time.Hour + 5*time.Minute: "47 h 05 min", 5*24*time.Hour + 3*time.Hour: "5 d 3 h", 1<<63 - 1: "106751 d 23 h", -time.Minute: "-60 s"} {
+		if got := span4(d); got != want {
+			t.Errorf("%v is %q, want %q", int64(d), got, want)
+		}
+	}
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1_000_000: "1,000,000", -1234: "-1,234", -123: "-123"} {
+		if got := count(n); got != want {
+			t.Errorf("%d is %q, want %q", n, got, want)
+		}
+	}
+}
+
+// A quarter of an hour later, the windows of waits have those of the last hour alone.
+func TestWindows(t *testing.T) {
+	r := NewRecorder()
+	x := r.tenant("web")
+	at := sojourn.Time(0)
+	for i := range 40 {
+		at = sojourn.Time(i) * sojourn.Time(windowEvery)
+		x.atNow(at).ended++
+	}
+	if got := x.hourOf(at, 0, windows-1).ended; got != windows {
+		t.Errorf("%d have ended in the last hour, want %d", got, windows)
+	}
+	if a, b := x.hourOf(at, 0, 2).ended, x.hourOf(at, 3, windows-1).ended; a != 3 || b != windows-3 {
+		t.Errorf("%d and %d", a, b)
+	}
+	at = at.Add(30 * time.Minute)
+	if got := x.hourOf(at, 0, windows-1).ended; got != windows-6 {
+		t.Errorf("%d half an hour later, want %d", got, windows-6)
+	}
+	x.atNow(at.Add(1000 * time.Hour))
+	if got := x.hourOf(at.Add(1000*time.Hour), 0, windows-1).ended; got != 0 {
+		t.Errorf("%d after a thousand hours", got)
+	}
+}

@@ -1,0 +1,339 @@
+package statuspage
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A saying is the sentence at the top: what the state is, who waits because of whom, since when, and what would help.
+type saying struct {
+	Kind  string // "well", "waits" or "broken"
+	Parts []words
+}
+
+// Words are a part of a sentence, which may lead somewhere.
+type words struct {
+	Text string
+	Job  sojourn.JobID // 0: nowhere
+	To   template.URL  // a query
+}
+
+func (y *saying) add(format string, args ...any) {
+	y.Parts = append(y.Parts, words{Text: fmt.Sprintf(format, args...)})
+}
+
+// String returns the sentence without what it leads to.
+func (y saying) String() string {
+	var b strings.Builder
+	for _, p := range y.Parts {
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
+
+// longWait is how long a job waits before the page speaks of it.
+const longWait = 10 * time.Second
+
+// say finds the sentence.
+func (s *snap) say() (y saying) {
+	y.Kind = "broken"
+	slots := len(s.st.Slots)
+	switch {
+	case s.st.Err != nil:
+		y.add("The pool is broken: %s. Its jobs have ended, and it takes no more. Put right what is wrong with the store, then start the program again: jobs that were acknowledged go on.", s.st.Err)
+		return y
+	case s.st.Alone != nil:
+		y.Kind = "waits"
+		y.add("Task %v runs alone, since it ran when the process before ended. Nothing else is started meanwhile.", s.st.Alone.TaskID)
+		return y
+	case s.st.Closed && s.all.live == 0:
+		y.Kind = "well"
+		y.add("The pool is closed, and no job is left. Start the program again to run more.")
+		return y
+	}
+	y.Kind = "well"
+	if s.st.Closed {
+		y.add("The pool is closed: it takes no more jobs, and %s to the end. ", verb(s.all.live, "job goes on", "jobs go on"))
+	}
+	if s.all.live == 0 {
+		y.add("Idle: %d of %d slots are free. ", slots-s.all.running, slots)
+		switch g := s.last; {
+		case g.id == 0 && s.polled:
+			y.add("No job is live: submit one.")
+		case g.id == 0:
+			y.add("No job has come yet: submit one.")
+		case g.err == "":
+			y.add("The last job, %s, ended at %s without an error.", named(g.name, g.id), s.clock(g.end))
+		default:
+			y.add("The last job, %s, failed at %s: %s", named(g.name, g.id), s.clock(g.end), g.err)
+		}
+		return y
+	}
+	y.waits(s, slots)
+	return y
+}
+
+// waits says who waits, and because of whom.
+func (y *saying) waits(s *snap, slots int) {
+	var poor *row
+	for i := range s.tenants {
+		if t := &s.tenants[i]; t.stuck != "" && slots > 0 {
+			y.Kind = "waits"
+			y.Parts = append(y.Parts, words{Text: fmt.Sprint("Job ", t.stuckJob), Job: t.stuckJob})
+			y.add(" cannot go on: %s. ", t.stuck)
+			break
+		}
+	}
+	paused := ""
+	for i := range s.tenants {
+		switch t := &s.tenants[i]; {
+		case t.paused && t.waiting > 0:
+			paused = fmt.Sprintf("%s is paused, and %s. ", short40(t.name), verb(t.waiting, "task of it waits", "tasks of it wait"))
+		case t.oldestJob != 0 && !t.paused && (poor == nil || t.oldest > poor.oldest):
+			poor = t
+		}
+	}
+	switch {
+	case slots == 0:
+		y.Kind = "waits"
+		y.add("There are no slots, so nothing runs: the program must add some.")
+		return
+	case poor == nil || poor.oldest < longWait:
+		y.quiet(s, paused, slots)
+		return
+	}
+	y.Kind = "waits"
+	rich := s.culprit(poor)
+	free := 0
+	for _, x := range s.st.Slots {
+		if !x.Busy && !x.Leaving {
+			free++
+		}
+	}
+	y.add("%s waits %s", short40(poor.name), span4(poor.oldest))
+	job := func(what string, id sojourn.JobID) { y.Parts = append(y.Parts, words{Text: what, Job: id}) }
+	switch {
+	case free > 0:
+		y.add(" though %s free: ", verb(free, "slot is", "slots are"))
+		job(fmt.Sprint("job ", poor.oldestJob), poor.oldestJob)
+		y.add(" says why. ")
+	case rich == nil:
+		y.add(" behind its own tasks: it has %d of %d slots", poor.running, slots)
+		if poor.entitled >= 0 {
+			y.add(", its share,")
+		}
+		y.add(" and %s. ", verb(poor.waiting, "task waits", "tasks wait"))
+	default:
+		y.add(": %s holds %d of %d slots", short40(rich.name), rich.running, slots)
+		if over := float64(rich.running) - rich.entitled; rich.entitled >= 0 && over >= 0.5 {
+			y.add(", %s above its share", number(over))
+		}
+		y.add("%s", s.since(rich))
+		if id, n := s.most(rich); n > 1 && n*2 > rich.running {
+			y.add(", most of them in ")
+			job(fmt.Sprint("job ", id), id)
+		}
+		y.add(". ")
+		if poor.entitled > float64(poor.running) {
+			y.add("%s has %d of the %s it is entitled to. ", short40(poor.name), poor.running, number(poor.entitled))
+		}
+	}
+	y.add("%s", paused)
+	switch {
+	case free > 0:
+	case rich == nil:
+		y.help(s, "More slots would help, or fewer tasks.", slots)
+	case s.sharing:
+		y.help(s, fmt.Sprintf("What would help: a limit for %s, or more slots.", short40(rich.name)), slots)
+	default:
+		y.help(s, "What would help: a policy that divides slots among tenants, such as fair, or more slots.", slots)
+	}
+}
+
+func (y *saying) help(s *snap, text string, slots int) {
+	y.add("%s ", text)
+	more := max(1, slots/8)
+	y.Parts = append(y.Parts, words{Text: fmt.Sprintf("What if there were %s?", verb(more, "slot more", "slots more")), To: template.URL(fmt.Sprint("slots=", more))})
+}
+
+// quiet says that nobody waits long.
+func (y *saying) quiet(s *snap, paused string, slots int) {
+	late, failing := s.all.late+s.void, s.all.failing
+	if paused == "" && late == 0 && failing == 0 {
+		y.add("All is well: ")
+	}
+	y.add("%s", paused)
+	if s.all.oldestJob == 0 || s.all.oldest < time.Second {
+		y.add("%d of %d slots are busy, and no job waits for others.", s.all.running, slots)
+	} else {
+		y.add("%d of %d slots are busy, and no job waits longer than %s.", s.all.running, slots, span4(s.all.oldest))
+	}
+	if late > 0 || failing > 0 {
+		y.Kind = "waits"
+	}
+	if late > 0 {
+		y.Parts = append(y.Parts, words{Text: " " + verb(late, "job is", "jobs are") + " late.", To: "state=late"})
+	}
+	if failing > 0 {
+		y.Parts = append(y.Parts, words{Text: " " + verb(failing, "job has tasks", "jobs have tasks") + " that failed.", To: "state=failing"})
+	}
+}
+
+// culprit returns who has slots that a tenant waits for: who is most above its share, else who has the most, nil if the
+// tenant has what it is entitled to.
+func (s *snap) culprit(poor *row) (rich *row) {
+	over := 0.5
+	for i := range s.tenants {
+		if t := &s.tenants[i]; t.number != poor.number && t.entitled >= 0 && float64(t.running)-t.entitled >= over {
+			rich, over = t, float64(t.running)-t.entitled
+		}
+	}
+	if rich != nil || poor.entitled >= 0 && float64(poor.running) > poor.entitled-0.5 {
+		return rich
+	}
+	for i := range s.tenants {
+		if t := &s.tenants[i]; t.running > 0 && (rich == nil || t.running > rich.running) {
+			rich = t
+		}
+	}
+	if rich != nil && rich.number == poor.number {
+		return nil
+	}
+	return rich
+}
+
+// since says since when a tenant has held more than its share, or than half of what runs: "" if that is not known.
+func (s *snap) since(t *row) string {
+	at, whole := s.now, true
+	for i := len(s.hour) - 1; i >= 0; i-- {
+		x := &s.hour[i]
+		n := 0
+		for _, p := range x.of {
+			if p.t != nil && p.t.number == t.number {
+				n = p.running
+			}
+		}
+		if t.entitled >= 0 && float64(n) < t.entitled+0.5 || t.entitled < 0 && 2*n <= x.running || n == 0 {
+			whole = false
+			break
+		}
+		at = x.at
+	}
+	switch {
+	case at == s.now:
+		return ""
+	case whole && len(s.hour) == samples:
+		return " for more than an hour"
+	}
+	return " since " + s.clock(at)
+}
+
+// most returns the job of a tenant that has the most slots, and how many.
+func (s *snap) most(t *row) (job sojourn.JobID, n int) {
+	for id, k := range s.holds[t.number] { //sojourn:unordered a maximum in a total order
+		if k > n || k == n && id < job {
+			job, n = id, k
+		}
+	}
+	return job, n
+}
+
+// wallAt returns the time of day at a time of the pool.
+func (s *snap) wallAt(at sojourn.Time) time.Time { return s.wall.Add(at.Sub(s.now)) }
+
+// clock writes the time of day, and the day if it is another one.
+func (s *snap) clock(at sojourn.Time) string {
+	t := s.wallAt(at)
+	if t.Format(time.DateOnly) != s.wall.Format(time.DateOnly) {
+		return t.Format("2 Jan 15:04")
+	}
+	return t.Format("15:04:05")
+}
+
+// span4 writes a span as a person says it: "36 s", "18 min", "3 h 05 min", "5 d 3 h".
+func span4(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "-" + span4(-max(d, -1<<62))
+	case d < time.Second:
+		return "below 1 s"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", d/time.Second)
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %02d min", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%d d %d h", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+}
+
+// number writes a number of slots: "10", "10.7".
+func number(x float64) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0")
+}
+
+// verb writes "1 slot is" or "3 slots are".
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return count(n) + " " + many
+}
+
+// count writes a number with commas.
+func count(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func named(name string, id sojourn.JobID) string {
+	if name == "" {
+		return fmt.Sprint("job ", id)
+	}
+	return short40(name)
+}
+
+// short40 returns the beginning of a name, for sentences. What would turn or break the line is left out.
+func short40(name string) string {
+	out, n := make([]rune, 0, 40), 0
+	for _, r := range name {
+		if clean := tame(r); clean >= 0 {
+			if n++; n > 40 {
+				return string(out) + "…"
+			}
+			out = append(out, clean)
+		}
+	}
+	return string(out)
+}
+
+// tame returns a rune that stays where it is put: no control character, and no mark of direction; -1 is none.
+func tame(r rune) rune {
+	switch {
+	case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029:
+		return ' '
+	case r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x61c:
+		return -1
+	}
+	return r
+}
+
+// shown returns at most 200 runes of a name, tamed.
+func shown(name string) string {
+	n := 0
+	for i, r := range name {
+		if n++; n > 200 {
+			name = name[:i] + "…"
+			break
+		}
+		_ = r
+	}
+	return strings.Map(tame, name)
+}

@@ -1,0 +1,590 @@
+package statuspage
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/forecast"
+)
+
+// The page. The headers of answers have the digest of the style: no part of it depends on the pool.
+var (
+	//go:embed page.css
+	style string
+	//go:embed page.js
+	script string
+	//go:embed page.html
+	source string
+
+	page = template.Must(template.New("page").Funcs(template.FuncMap{"acting": acting}).Parse(source))
+)
+
+// A screen is what the template shows.
+type screen struct {
+	Base  string // leads to the front page
+	Style template.CSS
+	Title string
+	Wrong string // what was asked wrongly, or cannot be done
+	Field string // that is wrong
+	Token string // of actions; "" if the visitor may not act
+
+	Now, Zone template.HTML
+	Says      saying
+	Observer  string
+	Ignoring  []string
+	Cards     []card
+	Charts    [2]chart
+	Polled    bool
+	Tenants   []tenantLine
+	Cut       int
+	Sharing   bool
+	Tabs      []tab
+	Filter    filter
+	Order     string
+	Lines     []line4
+	From, To  int
+	Found     string
+	Earlier   template.URL
+	Later     template.URL
+	Query     template.URL // of CSV and JSON
+	Empty     string
+	Cells     []cell4
+	MoreCells int
+	Foresees  bool
+	NoFore    string
+	Policies  []string
+	Ask       *WhatIf
+	Compare   *comparison
+	Job       *jobScreen
+}
+
+// acting is what the buttons of a tenant need.
+func acting(token string, t tenantLine) any {
+	return struct {
+		Token string
+		Line  tenantLine
+	}{token, t}
+}
+
+// A card is a number at the top.
+type card struct{ Number, What, More, Kind string }
+
+// A tenantLine is a row of the tenants' table.
+type tenantLine struct {
+	Name, Pool, Sign  string
+	Colour            int
+	Query             template.URL
+	Weight            string
+	Paused            bool
+	Busy              int
+	Share, Word       string
+	Bar, Tick         float64 // of 100
+	P50, P90, Trend   string
+	Waiting, Live     string
+	Late, Failing     int
+	Ended, Failed     uint32
+	Oldest            string
+	Several, HasShare bool
+}
+
+type tab struct {
+	Name, State, Count string
+	Query              template.URL
+	On                 bool
+}
+
+// A line4 is a row of the jobs' table.
+type line4 struct {
+	ID               sojourn.JobID
+	Name, Tenant     string
+	Sign             string
+	Colour           int
+	Done, Tasks      string
+	Part             int // of 100
+	Running          int
+	Waited           string
+	At               template.HTML // when it was submitted or has ended
+	Due, Ends        template.HTML
+	Late             string
+	Why              []words
+	Bad              bool
+	Otherwise        template.HTML
+	WaitsOrTook, End string
+}
+
+// A cell4 is a slot.
+type cell4 struct {
+	Title, Sign string
+	Job         sojourn.JobID
+	Colour      int
+	Kind        string // "idle", "leaving", ""
+}
+
+// when writes a time of day.
+func (s *snap) when(at sojourn.Time) template.HTML {
+	t := s.wallAt(at)
+	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `">` + s.clock(at) + `</time>`)
+}
+
+func (s *snap) interval(i *forecast.Interval) template.HTML {
+	if i == nil {
+		return ""
+	}
+	if i.High.Sub(i.Low) < time.Second {
+		return s.when(i.Median)
+	}
+	return s.when(i.Low) + " – " + s.when(i.High)
+}
+
+// An answer is a page that was made.
+type answer struct {
+	code int
+	body []byte
+}
+
+func (s *site) send(w http.ResponseWriter, a answer) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(a.code)
+	_, _ = w.Write(a.body) // the other side may be gone
+}
+
+// serve answers with the page of a request, which all who ask for the same within a second share.
+func (s *site) serve(w http.ResponseWriter, r *http.Request, make func(ctx context.Context, sc *screen, sn *snap) (code int, err error)) {
+	may := s.acts.may(r)
+	a, err := s.pages.get(r.Context(), fmt.Sprint(may, r.URL.Path, "?", r.URL.RawQuery), func() (a answer, err error) {
+		sn, err := s.board.snap(r.Context())
+		if err != nil {
+			return a, err
+		}
+		sc := s.frame(sn, may)
+		if a.code, err = make(r.Context(), sc, sn); err == nil {
+			var b bytes.Buffer
+			err = page.Execute(&b, sc)
+			a.body = b.Bytes()
+		}
+		return a, err
+	})
+	if err != nil {
+		if r.Context().Err() == nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+		return
+	}
+	s.send(w, a)
+}
+
+// frame returns what each page has.
+func (s *site) frame(sn *snap, may bool) *screen {
+	zone, _ := sn.wall.Zone()
+	sc := &screen{Style: template.CSS(style), Now: sn.when(sn.now), Zone: template.HTML(template.HTMLEscapeString(zone)), Says: sn.says, Polled: sn.polled,
+		Title: fmt.Sprintf("%d jobs, %d late", sn.all.live, sn.all.late+sn.void), Filter: filter{State: "waiting", Page: 1, Size: 50}, Foresees: s.watch != nil, Policies: s.names, Sharing: sn.sharing}
+	if may {
+		sc.Token = s.acts.token
+	}
+	if err := sn.st.Observer; err != nil {
+		sc.Observer = line(err)
+	}
+	for _, t := range sn.st.Ignoring {
+		sc.Ignoring = append(sc.Ignoring, fmt.Sprintf("%v attempt %d on slot %d", t.TaskID, t.Attempt, t.Slot))
+	}
+	return sc
+}
+
+// serveHome answers with the front page.
+func (s *site) serveHome(w http.ResponseWriter, r *http.Request) {
+	ask, wrong1 := asks(r)
+	f, q := filter{State: "waiting", Page: 1, Size: 50}, (*WhatIf)(nil)
+	if wrong1 == nil {
+		f, wrong1 = s.filter(ask, "waiting", 50)
+	}
+	if wrong1 == nil {
+		q, wrong1 = s.change(ask)
+	}
+	s.serve(w, r, func(ctx context.Context, sc *screen, sn *snap) (int, error) {
+		code := http.StatusOK
+		if wrong1 != nil {
+			code, sc.Wrong = http.StatusBadRequest, wrong1.Error()
+			if e, ok := wrong1.(*wrong); ok {
+				sc.Field = e.field
+			}
+		}
+		return code, s.home(ctx, sc, sn, f, q, ask.Has("state"))
+	})
+}
+
+// serveWrong answers with the front page and what cannot be done.
+func (s *site) serveWrong(w http.ResponseWriter, r *http.Request, code int, why string) {
+	sn, err := s.board.snap(r.Context())
+	if err != nil {
+		return
+	}
+	sc := s.frame(sn, s.acts.may(r))
+	sc.Wrong = why
+	var b bytes.Buffer
+	if err = s.home(r.Context(), sc, sn, sc.Filter, nil, false); err == nil {
+		err = page.Execute(&b, sc)
+	}
+	if err != nil {
+		http.Error(w, why, code)
+		return
+	}
+	s.send(w, answer{code, b.Bytes()})
+}
+
+// home fills in the front page. Without a state of the visitor's choice, it lists what there is.
+func (s *site) home(ctx context.Context, sc *screen, sn *snap, f filter, q *WhatIf, chosen bool) error {
+	if !chosen && sn.all.idle == 0 && sn.all.live > 0 {
+		f.State = "running"
+	}
+	sc.Filter = f
+	signs := sn.letters()
+	sc.Cards = sn.cards()
+	if sn.all.live+int(sn.ended) > 0 || len(sn.hour) > 1 {
+		sc.Charts = sn.charts()
+	}
+	for i := range sn.tenants {
+		if sc.Tenants = append(sc.Tenants, sn.tenantLine(&sn.tenants[i], signs)); i == 49 {
+			break
+		}
+	}
+	sc.Cut = sn.cut + len(sn.tenants) - len(sc.Tenants)
+	var fc, then map[sojourn.JobID]*forecast.Job
+	if s.watch != nil && sn.all.live > 0 {
+		x, err := s.forecasts.soon(ctx, change{})
+		if err != nil {
+			sc.NoFore = err.Error()
+		}
+		fc = byJob(x)
+		if q != nil && err == nil {
+			if sc.Compare, err = s.compare(ctx, sn, q); err != nil {
+				sc.NoFore = err.Error()
+			} else if g, err := s.forecasts.soon(ctx, change{q.Policy, q.Slots, q.Tasks, q.each()}); err == nil {
+				then = byJob(g)
+			}
+		}
+	}
+	sc.Ask = q
+	if s.watch == nil || sn.all.live == 0 { // the question leads nowhere
+		for i := range sc.Says.Parts {
+			if p := &sc.Says.Parts[i]; len(p.To) > 6 && p.To[:6] == "slots=" {
+				sc.Says.Parts = slices.Delete(slices.Clone(sc.Says.Parts), i, i+1)
+				break
+			}
+		}
+	}
+	l, err := s.board.list(ctx, sn, f)
+	if err != nil {
+		return err
+	}
+	for i := range l.rows {
+		if x := &l.rows[i]; x.gone != nil || x.st.ID != 0 {
+			sc.Lines = append(sc.Lines, sn.line(x, signs, fc, then))
+		}
+	}
+	sc.list(sn, f, l)
+	sc.slots(sn, signs)
+	return nil
+}
+
+// list says which part of the jobs is shown, and leads to the others.
+func (sc *screen) list(sn *snap, f filter, l *list) {
+	counts := map[string]int{"waiting": sn.all.idle, "running": sn.all.live - sn.all.idle, "late": sn.all.late + sn.void, "failing": sn.all.failing, "ended": int(sn.ended), "all": sn.all.live}
+	for _, state := range states {
+		g := f
+		g.State, g.Page = state, 1
+		name := map[string]string{"waiting": "Waiting", "running": "Running", "late": "Late", "failing": "Failing", "ended": "Ended, 1 h", "all": "All"}[state]
+		sc.Tabs = append(sc.Tabs, tab{name, state, count(counts[state]), g.query(), state == f.State})
+	}
+	sc.Query = f.query()
+	sc.Found = count(l.found)
+	sc.From, sc.To = (f.Page-1)*f.Size+1, (f.Page-1)*f.Size+len(l.rows)
+	if f.Page > 1 {
+		g := f
+		g.Page = min(f.Page-1, max(1, (l.found+f.Size-1)/max(1, f.Size)))
+		sc.Earlier = g.query()
+	}
+	if sc.To < l.found && len(l.rows) > 0 {
+		g := f
+		g.Page++
+		sc.Later = g.query()
+	}
+	switch {
+	case f.State == "ended":
+		sc.Order = "the last to end first"
+	case sn.small:
+		sc.Order = "the next to be served first"
+	default:
+		sc.Order = "the oldest first"
+	}
+	if len(l.rows) == 0 {
+		switch {
+		case l.found > 0:
+			sc.Empty = fmt.Sprintf("This page is empty: there are %s.", verb(l.found, "job", "jobs"))
+		case f.Tenant || f.Text != "":
+			sc.Empty = "No job is like that: change the filter, or look at all."
+		case f.State == "ended" && sn.polled:
+			sc.Empty = "Jobs that have ended are not known: give the pool a recorder (NewRecorder and WithRecorder)."
+		case f.State == "ended":
+			sc.Empty = "No job has ended in the last hour."
+		case f.State == "late":
+			sc.Empty = "No job is late."
+		case f.State == "failing":
+			sc.Empty = "Nothing has failed."
+		case f.State == "waiting" && sn.all.live > 0:
+			sc.Empty = "No job waits: something of each one runs."
+		case sn.all.live > 0:
+			sc.Empty = "No job is in this state."
+		default:
+			sc.Empty = "There is no job: submit one."
+		}
+	}
+}
+
+// query returns the parameters of a filter.
+func (f filter) query() template.URL {
+	v := url.Values{"state": {f.State}}
+	if f.Tenant {
+		v.Set("pool", cmp.Or(f.Pool, noTenant))
+	}
+	if f.Text != "" {
+		v.Set("q", f.Text)
+	}
+	if f.Page > 1 {
+		v.Set("page", strconv.Itoa(f.Page))
+	}
+	if f.Size != 50 {
+		v.Set("jobs", strconv.Itoa(f.Size))
+	}
+	return template.URL(v.Encode())
+}
+
+func byJob(f *forecast.Forecast) map[sojourn.JobID]*forecast.Job {
+	of := map[sojourn.JobID]*forecast.Job{}
+	if f != nil {
+		for i := range f.Jobs {
+			of[f.Jobs[i].ID] = &f.Jobs[i]
+		}
+	}
+	return of
+}
+
+// cards are the numbers at the top.
+func (s *snap) cards() []card {
+	slots, leaving, late, failing := len(s.st.Slots), 0, s.all.late+s.void, s.all.failing
+	for _, x := range s.st.Slots {
+		if x.Leaving {
+			leaving++
+		}
+	}
+	busy := card{fmt.Sprintf("%s of %s", count(s.all.running), count(slots)), "slots busy", "", ""}
+	if leaving > 0 {
+		busy.More = fmt.Sprintf("%d leaving", leaving)
+	}
+	wait := card{count(s.all.waiting), "tasks wait", "", ""}
+	if s.all.waiting == 1 {
+		wait.What = "task waits"
+	}
+	if s.all.oldestJob != 0 {
+		wait.More = "the oldest " + span4(s.all.oldest)
+	}
+	for i := range s.tenants {
+		if t := &s.tenants[i]; len(s.tenants) > 1 && 2*t.waiting > s.all.waiting && s.all.waiting > 0 {
+			if wait.More != "" {
+				wait.More += "; "
+			}
+			wait.More += fmt.Sprintf("%s of %s", count(t.waiting), short40(t.name))
+		}
+	}
+	kind := func(n int, what string) string {
+		if n > 0 {
+			return what
+		}
+		return ""
+	}
+	return []card{busy, wait,
+		{count(late), "late", "past the deadline", kind(late, "bad")},
+		{count(failing), "failing", "a task has failed", kind(failing, "bad")},
+		{count(int(s.ended)), "ended", fmt.Sprintf("in the last hour, %s failed", count(int(s.failed))), ""}}
+}
+
+// tenantLine returns the row of a tenant. Bars are in parts of all slots.
+func (s *snap) tenantLine(t *row, signs map[int]string) tenantLine {
+	slots := float64(max(1, len(s.st.Slots), s.all.running))
+	out := tenantLine{Name: shown(t.name), Pool: t.pool, Sign: signs[t.number], Colour: colour(t.number), Paused: t.paused, Busy: t.running, Bar: 100 * float64(t.running) / slots,
+		Waiting: count(t.waiting), Live: count(t.live), Late: t.late, Failing: t.failing, Ended: t.hour.ended, Failed: t.hour.failed, Several: t.number < 0,
+		Query: filter{State: "all", Pool: t.pool, Tenant: true, Page: 1, Size: 50}.query()}
+	if t.weight > 0 {
+		out.Weight = number(t.weight)
+	}
+	if t.entitled >= 0 {
+		out.HasShare, out.Share, out.Tick = true, number(t.entitled), 100*t.entitled/slots
+		switch d := float64(t.running) - t.entitled; {
+		case d >= 0.5:
+			out.Word = "▲ " + number(d) + " above its share"
+		case d <= -0.5:
+			out.Word = "▼ " + number(-d) + " below its share"
+		default:
+			out.Word = "its share"
+		}
+	}
+	text := func(w *window, percent uint64) string {
+		if d, ok := w.quantile(percent); ok {
+			return span4(d)
+		}
+		return "–"
+	}
+	out.P50, out.P90 = text(&t.hour, 50), text(&t.hour, 90)
+	if now, ok := t.now.quantile(90); ok {
+		if was, ok := t.before.quantile(90); ok {
+			switch {
+			case now > was*3/2 && now > time.Second:
+				out.Trend = "↗ worse"
+			case was > now*3/2 && was > time.Second:
+				out.Trend = "↘ better"
+			default:
+				out.Trend = "→ same"
+			}
+		}
+	}
+	if t.oldestJob != 0 {
+		out.Oldest = span4(t.oldest)
+	}
+	return out
+}
+
+// line returns the row of a job.
+func (s *snap) line(x *listed, signs map[int]string, fc, then map[sojourn.JobID]*forecast.Job) line4 {
+	if g := x.gone; g != nil {
+		out := line4{ID: g.id, Name: shown(g.name), Tenant: shown(cmpName(g.tenant)), Sign: cmp.Or(signs[g.colour], "·"), Colour: colour(g.colour), Done: count(g.done), Tasks: count(g.all), Part: 100 * g.done / max(1, g.all),
+			Waited: span4(g.end.Sub(g.at)), At: s.when(g.end), Bad: g.err != ""}
+		out.Why = []words{{Text: cmp.Or(shown(g.err), "ended without an error")}}
+		if g.late {
+			out.Late = "late"
+		}
+		return out
+	}
+	j := &x.st
+	out := line4{ID: j.ID, Name: shown(j.Name), Tenant: shown(cmpName(j.Pool)), Sign: cmp.Or(signs[x.tenant.number], "·"), Colour: colour(x.tenant.number), Done: count(j.Progress.Done), Tasks: count(j.Progress.Tasks),
+		Part: 100 * j.Progress.Done / max(1, j.Progress.Tasks), Running: j.Progress.Running, Waited: span4(s.now.Sub(x.since)), At: s.when(x.at), Bad: x.is("failing")}
+	if x.running > 0 {
+		out.Waited = "runs"
+	}
+	if j.Deadline > 0 {
+		out.Due = s.when(j.Deadline)
+		if j.Deadline < s.now {
+			out.Late = "late " + span4(s.now.Sub(j.Deadline))
+		}
+	}
+	if j.Void != "" && out.Late == "" {
+		out.Late = "late: " + shown(j.Void)
+	}
+	if f := fc[j.ID]; f != nil && f.Finish != nil {
+		out.Ends = s.interval(f.Finish)
+		if out.Late == "" && j.Deadline > 0 && f.Finish.Median > j.Deadline {
+			out.Late = "will be late"
+		}
+	}
+	if f := then[j.ID]; f != nil {
+		out.Otherwise = s.interval(f.Finish)
+	}
+	out.Why = s.why(x)
+	return out
+}
+
+// why says in a line why a job is where it is.
+func (s *snap) why(x *listed) []words {
+	p := &x.st.Progress
+	var t *row
+	for i := range s.tenants {
+		if s.tenants[i].number == x.tenant.number {
+			t = &s.tenants[i]
+		}
+	}
+	say := func(format string, args ...any) []words { return []words{{Text: fmt.Sprintf(format, args...)}} }
+	last := shown(x.last)
+	switch {
+	case p.Err != nil:
+		return say("has failed, and waits for the end of what runs: %s", shown(line(p.Err)))
+	case p.Parked:
+		return say("parked: there is no handler of its name")
+	case p.Suspects > 0:
+		return say("%s to run alone", verb(p.Suspects, "task waits", "tasks wait"))
+	case x.next > s.now:
+		return say("retries at %s · %s", s.clock(x.next), cmp.Or(last, "a task has failed"))
+	case x.spec.Release > s.now:
+		return say("starts at %s at the earliest", s.clock(x.spec.Release))
+	case x.bad != nil && last != "":
+		return say("%s", last)
+	case p.Running > 0 && p.Tasks > p.Done+p.Running:
+		return say("runs %s; %s", verb(p.Running, "task", "tasks"), verb(p.Tasks-p.Done-p.Running-p.FailedTasks, "task waits", "tasks wait"))
+	case p.Running > 0:
+		return say("runs %s", verb(p.Running, "task, its last", "tasks, its last"))
+	case t != nil && t.paused:
+		return say("its tenant is paused")
+	case t == nil:
+		return say("waits for a slot")
+	}
+	rich := s.culprit(t)
+	begin := fmt.Sprintf("its tenant has %s", verb(t.running, "slot", "slots"))
+	if t.entitled >= 0 {
+		begin = fmt.Sprintf("its tenant has %d of the %s slots of its share", t.running, number(t.entitled))
+	}
+	if rich == nil {
+		return []words{{Text: begin}}
+	}
+	id, n := s.most(rich)
+	if id == x.spec.ID || n == 0 {
+		return []words{{Text: begin}}
+	}
+	return []words{{Text: begin + "; "}, {Text: fmt.Sprint("job ", id), Job: id}, {Text: fmt.Sprintf(" of %s has %d", short40(rich.name), n)}}
+}
+
+const mostCells = 256
+
+// slots draws the slots.
+func (sc *screen) slots(s *snap, signs map[int]string) {
+	owner := map[sojourn.JobID]int{}
+	for number, jobs := range s.holds { //sojourn:unordered a map again
+		for id := range jobs { //sojourn:unordered a map again
+			owner[id] = number
+		}
+	}
+	for i, x := range s.st.Slots {
+		if i == mostCells {
+			sc.MoreCells = len(s.st.Slots) - i
+			break
+		}
+		c := cell4{Sign: "–", Kind: "idle", Title: fmt.Sprintf("slot %d", x.Slot.ID)}
+		if x.Slot.Node != 0 || s.classes > 1 {
+			c.Title += fmt.Sprintf(" of class %d on node %d", x.Slot.Class, x.Slot.Node)
+		}
+		if x.Busy {
+			number, ok := owner[x.Task.Job]
+			c.Job, c.Kind, c.Sign = x.Task.Job, "", "·"
+			if ok {
+				c.Colour, c.Sign = colour(number), cmp.Or(signs[number], "·")
+			}
+			c.Title += fmt.Sprintf(": task %v, attempt %d", x.Task, x.Attempt)
+			if x.Stopped != nil {
+				c.Title += ", asked to stop: " + line(x.Stopped)
+			}
+		} else {
+			c.Title += ": idle"
+		}
+		if x.Leaving {
+			c.Kind += " leaving"
+			c.Title += ", leaving"
+		}
+		sc.Cells = append(sc.Cells, c)
+	}
+}

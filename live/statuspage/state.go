@@ -1,0 +1,520 @@
+package statuspage
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/live"
+)
+
+// ranked is the most live jobs that are asked for in the order of the policy, and explained in lists. Above it a list is in
+// the order of submission, and shares are computed from counts.
+const ranked = 1000
+
+// A board makes what is shown of a pool: a snapshot each second at most, whoever asks.
+type board struct {
+	pool  *live.Pool
+	rec   *Recorder
+	snaps memo[string, *snap]
+	lists memo[string, *list]
+}
+
+func newBoard(p *live.Pool, rec *Recorder) *board {
+	b := &board{pool: p, rec: rec}
+	if rec == nil {
+		b.rec = NewRecorder()
+		b.rec.polled = true
+	}
+	return b
+}
+
+// A snap is what all visitors of a second see.
+type snap struct {
+	now     sojourn.Time
+	wall    time.Time // at now
+	st      live.Status
+	small   bool // st.Jobs has all live jobs, as the policy ranks them
+	void    int  // jobs that are late though no deadline has passed
+	all     row
+	failed  uint32 // in the last hour
+	ended   uint32
+	tenants []row // the one with the most waiting and running tasks first
+	cut     int   // tenants that are not in the list
+	hour    []sample
+	polled  bool // there is no recorder
+	last    gone // the last job that has ended
+	sharing bool // the policy divides slots among tenants
+	says    saying
+	holds   map[int]map[sojourn.JobID]int // slots, by the number of a tenant and the job
+	classes int
+}
+
+// A row is what is known of a tenant.
+type row struct {
+	t                         *tenant // not to be read: only the recorder may
+	pool, name                string  // of the jobs, and for people
+	number                    int     // negative: several tenants
+	live, idle, late, failing int
+	waiting, running          int
+	oldest                    time.Duration
+	oldestJob                 sojourn.JobID
+	oldestName                string
+	stuckJob                  sojourn.JobID
+	stuck                     string  // why that job cannot go on
+	entitled                  float64 // -1: nobody says
+	weight                    float64
+	paused                    bool
+	hour, now, before         window // waits: of the hour, the last quarter and what was before
+}
+
+const mostRows = 200 // tenants that are listed
+
+// snap returns the snapshot of this second, or a new one if the pool has broken since.
+func (b *board) snap(ctx context.Context) (*snap, error) {
+	s, err := b.snaps.get(ctx, "", func() (*snap, error) { return b.take(), nil })
+	if err == nil && s.st.Err == nil && b.pool.Err() != nil {
+		b.snaps.clear()
+		return b.snap(ctx)
+	}
+	return s, err
+}
+
+// status returns the status of the pool without jobs, or with all if the pool tells no recorder.
+func (b *board) status() live.Status {
+	if b.rec.pool == nil {
+		st := b.pool.Status()
+		b.rec.load(&st)
+		return st
+	}
+	st, _ := b.rec.pool.Status(nil)
+	return st
+}
+
+func (b *board) take() *snap {
+	s := &snap{st: b.status()}
+	s.now, s.wall = s.st.Now, time.Now()
+	s.copy(b.rec)
+	if s.small = s.all.live <= ranked; s.small && b.rec.pool != nil {
+		s.st = b.pool.Status()
+	}
+	for i := range s.st.Jobs {
+		if j := &s.st.Jobs[i]; j.Void != "" && !(j.Deadline > 0 && j.Deadline < s.now) {
+			s.void++
+		}
+	}
+	s.shares(b.pool)
+	s.says = s.say()
+	return s
+}
+
+// copy copies what the recorder knows of tenants.
+func (s *snap) copy(r *Recorder) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.advance(s.now)
+	s.polled = r.pool == nil
+	s.all = r.row(r.all)
+	s.ended, s.failed = s.all.hour.ended, s.all.hour.failed
+	all := []*tenant{r.other}
+	for _, t := range r.tenants { //sojourn:unordered sorted below
+		all = append(all, t)
+	}
+	for _, t := range all {
+		if t.live > 0 || t.hourOf(s.now, 0, windows-1).ended > 0 {
+			x := r.row(t)
+			if s.tenants = append(s.tenants, x); x.oldestJob != 0 && (s.all.oldestJob == 0 || x.oldest > s.all.oldest) {
+				s.all.oldest, s.all.oldestJob = x.oldest, x.oldestJob
+			}
+		}
+	}
+	slices.SortFunc(s.tenants, func(a, b row) int {
+		return cmp.Or(cmp.Compare(b.waiting+b.running, a.waiting+a.running), cmp.Compare(b.live, a.live), cmp.Compare(a.number, b.number))
+	})
+	if n := len(s.tenants) - mostRows; n > 0 {
+		s.cut, s.tenants = n, s.tenants[:mostRows]
+	}
+	r.hour.each(func(x *sample) { s.hour = append(s.hour, *x) })
+	s.holds = map[int]map[sojourn.JobID]int{}
+	for _, x := range r.slots { //sojourn:unordered counts
+		if s.holds[x.tenant.number] == nil {
+			s.holds[x.tenant.number] = map[sojourn.JobID]int{}
+		}
+		s.holds[x.tenant.number][x.task.Job]++
+	}
+	for _, ended := range []*ring[gone]{&r.ended, &r.failed} {
+		ended.each(func(g *gone) {
+			if s.last.id == 0 || g.end >= s.last.end {
+				s.last = *g
+			}
+		})
+	}
+}
+
+func (r *Recorder) row(t *tenant) row {
+	x := row{t: t, pool: t.name, name: t.name, number: t.number, live: t.live, idle: t.idle, late: t.late, failing: t.failing, waiting: t.waiting, running: t.running, entitled: -1}
+	if t.name == "" {
+		x.name = noTenant
+	}
+	f := t.first
+	for i := 0; f != nil && i < 64; f, i = f.after, i+1 { // what has failed, may not start yet or cannot, does not wait for others
+		if f.bad == nil && f.spec.Release <= r.now {
+			x.oldest, x.oldestJob, x.oldestName = r.now.Sub(f.since), f.spec.ID, short(f.spec.Name)
+			break
+		}
+		if f.bad != nil && f.bad.stuck != "" && x.stuck == "" {
+			x.stuck, x.stuckJob = f.bad.stuck, f.spec.ID
+		}
+	}
+	x.hour, x.now, x.before = t.hourOf(r.now, 0, windows-1), t.hourOf(r.now, 0, 2), t.hourOf(r.now, 3, windows-1)
+	return x
+}
+
+const noTenant = "(no tenant)"
+
+// shares says what tenants are entitled to.
+func (s *snap) shares(p *live.Pool) {
+	classes := map[sojourn.Class]bool{}
+	for _, x := range s.st.Slots {
+		classes[x.Slot.Class] = true
+	}
+	s.classes = len(classes)
+	at := map[string]*row{}
+	for i := range s.tenants {
+		t := &s.tenants[i]
+		n, ok := p.Settings(t.pool)
+		if !ok || t.number < 0 {
+			continue
+		}
+		s.sharing = true
+		t.weight, t.paused = cmp.Or(n.Weight, 1), n.Paused
+		at[n.Name] = t
+		t.entitled = 0
+	}
+	switch {
+	case !s.sharing:
+	case s.small:
+		for c := range classes { //sojourn:unordered sums, of one class after the other
+			for _, share := range p.Shares(c) {
+				if t := at[share.Pool]; t != nil {
+					t.entitled += share.Entitled
+				}
+			}
+		}
+	default:
+		s.divide()
+	}
+}
+
+// divide computes entitlements from counts and weights: max-min fair, as if all tenants were siblings of one class without limits.
+func (s *snap) divide() {
+	var open []*row
+	weight, left := 0.0, float64(len(s.st.Slots))
+	for i := range s.tenants {
+		t := &s.tenants[i]
+		if t.weight > 0 && !t.paused {
+			open = append(open, t)
+			weight += t.weight
+		}
+	}
+	slices.SortFunc(open, func(a, b *row) int {
+		return cmp.Or(cmp.Compare(float64(a.waiting+a.running)/a.weight, float64(b.waiting+b.running)/b.weight), cmp.Compare(a.number, b.number))
+	})
+	for _, t := range open {
+		t.entitled = min(float64(t.waiting+t.running), left*(t.weight/max(weight, t.weight)))
+		left -= t.entitled
+		weight -= t.weight
+	}
+}
+
+// A filter says which jobs are listed.
+type filter struct {
+	State  string // one of states
+	Pool   string // of this tenant alone, if Tenant
+	Tenant bool
+	Text   string
+	Page   int // from 1
+	Size   int
+}
+
+var states = []string{"waiting", "running", "late", "failing", "ended", "all"}
+
+// A list is a page of jobs.
+type list struct {
+	found int
+	rows  []listed
+}
+
+// A listed job is live or has ended.
+type listed struct {
+	job         // a copy, without links
+	gone *gone  // not nil if it has ended
+	last string // why something has failed, or why it cannot go on
+	next sojourn.Time
+	st   live.JobStatus
+}
+
+// list returns the jobs that a filter wants. Jobs are looked at chunk by chunk, until ctx ends.
+func (b *board) list(ctx context.Context, s *snap, f filter) (*list, error) {
+	return b.lists.get(ctx, fmt.Sprintf("%q", []any{f, s.now}), func() (*list, error) {
+		l := &list{}
+		text, from := strings.ToLower(f.Text), (f.Page-1)*f.Size
+		enter := func(x listed, name, tenant string) {
+			if text != "" && !strings.Contains(strings.ToLower(name), text) && !strings.Contains(strings.ToLower(tenant), text) && !strings.Contains(strings.ToLower(x.last), text) && text != fmt.Sprint(x.spec.ID) {
+				return
+			}
+			if l.found++; l.found > from && len(l.rows) < f.Size {
+				l.rows = append(l.rows, x)
+			}
+		}
+		if f.State == "ended" {
+			for _, g := range b.rec.goneJobs() {
+				if !f.Tenant || g.tenant == f.Pool {
+					enter(listed{job: job{spec: &sojourn.Job{ID: g.id}}, gone: &g, last: g.err}, g.name, g.tenant)
+				}
+			}
+			return l, nil
+		}
+		void := map[sojourn.JobID]bool{}
+		for i := range s.st.Jobs {
+			void[s.st.Jobs[i].ID] = s.st.Jobs[i].Void != ""
+		}
+		err := b.rec.walk(ctx, s, func(x listed) {
+			x.late = x.late || void[x.spec.ID]
+			if (!f.Tenant || x.spec.Pool == f.Pool) && x.is(f.State) {
+				enter(x, x.spec.Name, x.spec.Pool)
+			}
+		})
+		b.look(s, l)
+		return l, err
+	})
+}
+
+// is reports whether a live job is in a state.
+func (x *listed) is(state string) bool {
+	switch state {
+	case "waiting":
+		return x.running == 0
+	case "running":
+		return x.running > 0
+	case "late":
+		return x.late
+	case "failing":
+		return x.bad != nil && len(x.bad.tasks) > 0
+	}
+	return true
+}
+
+// look asks the pool about the jobs of a list.
+func (b *board) look(s *snap, l *list) {
+	st, next := s.st, []sojourn.Time(nil)
+	if b.rec.pool != nil {
+		ids := make([]sojourn.JobID, len(l.rows))
+		for i := range l.rows {
+			ids[i] = l.rows[i].spec.ID
+		}
+		st, next = b.rec.pool.Status(ids)
+	}
+	of := map[sojourn.JobID]int{}
+	for i := range st.Jobs {
+		of[st.Jobs[i].ID] = i
+	}
+	for i := range l.rows {
+		x := &l.rows[i]
+		if k, ok := of[x.spec.ID]; ok {
+			x.st = st.Jobs[k]
+			if next != nil {
+				x.next = next[k]
+			}
+		}
+	}
+}
+
+// goneJobs returns the jobs that have ended, the last one first.
+func (r *Recorder) goneJobs() (all []gone) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, ended := range []*ring[gone]{&r.ended, &r.failed} {
+		ended.each(func(g *gone) {
+			if r.now.Sub(g.end) <= time.Hour {
+				all = append(all, *g)
+			}
+		})
+	}
+	slices.SortFunc(all, func(a, b gone) int { return cmp.Or(cmp.Compare(b.end, a.end), cmp.Compare(b.id, a.id)) })
+	return all
+}
+
+// walk calls f for all live jobs: in the order of the policy if the snapshot has it, else in that of submission. While it calls f,
+// the recorder is not locked.
+func (r *Recorder) walk(ctx context.Context, s *snap, f func(listed)) error {
+	rows := make([]listed, 0, chunk)
+	take := func(j *job) {
+		if j != nil {
+			x := listed{job: *j}
+			if j.bad != nil { // its map changes
+				b := *j.bad
+				x.last, x.bad = cmp.Or(b.stuck, b.last), &trouble{}
+				if len(b.tasks) > 0 {
+					x.bad = someFailed
+				}
+			}
+			rows = append(rows, x)
+		}
+	}
+	locked := func(look func() (more bool)) (more bool) {
+		rows = rows[:0]
+		r.mu.Lock()
+		more = look()
+		r.longest = max(r.longest, len(rows))
+		r.mu.Unlock()
+		for i := range rows {
+			f(rows[i])
+		}
+		return more
+	}
+	if s.small {
+		locked(func() bool {
+			for i := range s.st.Jobs {
+				take(r.jobs.get(s.st.Jobs[i].ID))
+			}
+			return false
+		})
+		return ctx.Err()
+	}
+	at := sojourn.JobID(0)
+	for ctx.Err() == nil && locked(func() bool {
+		at = max(at, r.jobs.base)
+		if i := at - r.jobs.base; i < sojourn.JobID(len(r.jobs.pages)) {
+			if p := r.jobs.pages[i]; p != nil {
+				for _, j := range p.jobs {
+					take(j)
+				}
+			}
+			at++
+			return true
+		}
+		return false
+	}) {
+	}
+	return ctx.Err()
+}
+
+// someFailed is the trouble of a job of which a task has failed. It is not written.
+var someFailed = &trouble{tasks: map[sojourn.TaskID]bool{{}: true}}
+
+// find returns what is known of one job, live or ended.
+func (b *board) find(s *snap, id sojourn.JobID) (x listed, ok bool) {
+	r := b.rec
+	r.mu.Lock()
+	j := r.jobs.get(id)
+	if ok = j != nil; ok {
+		x = listed{job: *j}
+		if j.bad != nil {
+			x.last, x.bad = cmp.Or(j.bad.stuck, j.bad.last), &trouble{}
+			if len(j.bad.tasks) > 0 {
+				x.bad = someFailed
+			}
+		}
+	}
+	r.mu.Unlock()
+	if ok {
+		l := &list{rows: []listed{x}}
+		b.look(s, l)
+		return l.rows[0], true
+	}
+	for _, g := range r.goneJobs() {
+		if g.id == id {
+			return listed{job: job{spec: &sojourn.Job{ID: id, Name: g.name, Pool: g.tenant}, at: g.at}, gone: &g, last: g.err}, true
+		}
+	}
+	return x, false
+}
+
+// spansOf returns the attempts of a job, the first one first, and who had slots between two times: the time by tenant and by job.
+func (r *Recorder) spansOf(id sojourn.JobID, from, to sojourn.Time) (own []span, took map[sojourn.JobID]time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	took = map[sojourn.JobID]time.Duration{}
+	see := func(x *span) {
+		if x.task.Job == id {
+			own = append(own, *x)
+			return
+		}
+		end := x.end
+		if end == 0 {
+			end = r.now
+		}
+		if d := min(end, to).Sub(max(x.start, from)); d > 0 && x.start >= 0 {
+			took[x.task.Job] += d
+		}
+	}
+	r.spans.each(see)
+	r.bad.each(see)
+	for _, x := range r.slots { //sojourn:unordered sums, and a list that is sorted below
+		see(x)
+	}
+	slices.SortFunc(own, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.slot, b.slot), cmp.Compare(a.attempt, b.attempt))
+	})
+	return own, took
+}
+
+// A memo keeps values for a second, and makes one at a time.
+type memo[K comparable, V any] struct {
+	once sync.Once
+	turn chan struct{}
+	mu   sync.Mutex
+	kept map[K]keptValue[V]
+}
+
+type keptValue[V any] struct {
+	v  V
+	at time.Time
+}
+
+// get returns a value that was made less than a second ago, or makes one when its turn comes, unless ctx ends first.
+func (m *memo[K, V]) get(ctx context.Context, k K, make func() (V, error)) (v V, err error) {
+	m.once.Do(func() { m.turn, m.kept = newTurn(), map[K]keptValue[V]{} })
+	look := func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		maps.DeleteFunc(m.kept, func(_ K, x keptValue[V]) bool { return time.Since(x.at) >= kept })
+		x, ok := m.kept[k]
+		v = x.v
+		return ok
+	}
+	if look() {
+		return v, nil
+	}
+	select {
+	case <-ctx.Done():
+		return v, ctx.Err()
+	case m.turn <- struct{}{}:
+	}
+	defer func() { <-m.turn }()
+	if look() {
+		return v, nil
+	}
+	if v, err = make(); err == nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.kept[k] = keptValue[V]{v, time.Now()}
+	}
+	return v, err
+}
+
+// clear forgets all.
+func (m *memo[K, V]) clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.kept)
+}
+
+func newTurn() chan struct{} { return make(chan struct{}, 1) }

@@ -1,0 +1,130 @@
+package statuspage
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	mostVisitors = 100                    // of the stream; others are told to ask again
+	tickEvery    = time.Second            // between two events of the stream
+	quietTicks   = 10                     // after which there is one though nothing has changed
+	writeWithin  = 5 * time.Second        // a visitor takes an event, or is gone
+	padding      = 2048                   // bytes that some proxies wait for
+	first        = 150 * time.Millisecond // how long a page waits for a forecast
+)
+
+// A stream tells all visitors the same, once a second: that there is something new.
+type stream struct {
+	board *board
+
+	mu       sync.Mutex
+	visitors map[chan string]bool
+	stop     context.CancelFunc // ends the only goroutine; nil if there are no visitors
+}
+
+func newStream(b *board) *stream { return &stream{board: b, visitors: map[chan string]bool{}} }
+
+// enter adds a visitor, and starts the goroutine for the first one. It reports false if there are too many.
+func (s *stream) enter(c chan string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.visitors) >= mostVisitors {
+		return false
+	}
+	s.visitors[c] = true
+	if s.stop == nil {
+		ctx, stop := context.WithCancel(context.Background())
+		s.stop = stop
+		go s.run(ctx)
+	}
+	return true
+}
+
+// leave takes a visitor away, and ends the goroutine with the last one.
+func (s *stream) leave(c chan string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.visitors, c)
+	if len(s.visitors) == 0 && s.stop != nil {
+		s.stop()
+		s.stop = nil
+	}
+}
+
+// run tells all visitors each second that there is something new.
+func (s *stream) run(ctx context.Context) {
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	was, quiet := "", 0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		snap, err := s.board.snap(ctx)
+		if err != nil {
+			return
+		}
+		now := snap.mark()
+		if quiet++; now == was && quiet < quietTicks {
+			s.tell(": nothing new\n\n")
+			continue
+		}
+		was, quiet = now, 0
+		s.tell("data: " + snap.wall.Format(time.RFC3339) + "\n\n")
+	}
+}
+
+// mark is the same for two snapshots that differ in nothing but the time.
+func (s *snap) mark() string {
+	return fmt.Sprint(s.all.live, s.all.waiting, s.all.running, s.all.late, s.all.failing, s.ended, s.failed, s.last.id, s.void, s.st.Closed, s.st.Err, len(s.st.Slots), len(s.hour), s.now.Sub(0)/sampleEvery)
+}
+
+func (s *stream) tell(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.visitors { //sojourn:unordered all are told the same
+		select {
+		case c <- text:
+		default: // it has not taken the one before
+		}
+	}
+}
+
+// ServeHTTP sends events until the visitor is gone.
+func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := make(chan string, 1)
+	if !s.enter(c) {
+		w.Header().Set("Retry-After", "10")
+		http.Error(w, fmt.Sprintf("%d visitors watch: reload the page to see what is new", mostVisitors), http.StatusServiceUnavailable)
+		return
+	}
+	defer s.leave(c)
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	to := http.NewResponseController(w)
+	send := func(text string) bool {
+		_ = to.SetWriteDeadline(time.Now().Add(writeWithin)) // recorders of tests have none
+		_, err := fmt.Fprint(w, text)
+		return err == nil && to.Flush() == nil
+	}
+	if !send(fmt.Sprintf("retry: 2000\n: %0*d\n\n", padding, 0)) {
+		return
+	}
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case text := <-c:
+			if !send(text) {
+				return
+			}
+		}
+	}
+}
