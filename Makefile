@@ -13,6 +13,12 @@ CHECKS = 10000
 hunt:
 	.ci/hunt $(CHECKS) $(PKG)
 
+# Walk through all histories of larger small worlds than .ci/run does: three jobs, of which nothing, one or two seconds are told,
+# failures, holds, revisions, slots and nodes that come and go. It prints how many there are.
+all-histories:
+	go test -count=1 -timeout 24h -v -run SmallHistories ./sojourntest -args -events 8
+	go test -count=1 -timeout 24h -v -run SmallHistories -tags all ./research/baseline
+
 # Compare two commits: make bench >old, then on the other commit make bench >new,
 # then GOWORK=off go tool -modfile=internal/tools/go.mod benchstat old new.
 bench:
@@ -37,4 +43,4 @@ options:
 fuzz:
 	go test -run '^$$' -fuzz '^$(TARGET)$$' -fuzztime 5m $(PKG)
 
-.PHONY: test ci hunt bench speed api options fuzz
+.PHONY: test ci hunt all-histories bench speed api options fuzz

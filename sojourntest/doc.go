@@ -34,6 +34,9 @@
 //
 // [Pools] checks that no pool waits for ever while others come and go, for policies that share among pools.
 //
+// [All] checks the laws on every history of a small world, up to names, and [Walk] gives these histories to a check of yours: for
+// what chance does not meet, and for bounds. With two slots and two jobs it takes a second or two.
+//
 // This package imports package rapid (pgregory.net/rapid, under the MPL 2.0), which
 // sets the number of histories and draws the seed of each. In [FuzzEvents] the fuzz
 // engine makes the choices instead. [FuzzUnmarshal] forges snapshots.

@@ -194,6 +194,9 @@ func (w *witness) restore(fresh func() *subject) {
 	w.unmarshal(used, data, cut)
 	w.replayFrom(lawSnapshots, used, w.h, cut, false)
 
+	if w.spares {
+		return
+	}
 	s = fresh()
 	w.replay(lawDeterminism, s, w.h[:cut], false)
 	w.refuses(s, data, cut)

@@ -26,6 +26,9 @@ type witness struct {
 
 	declined map[sojourn.SlotID]bool // since the latest event or assignment
 
+	known  history // how the history begins: judged in an earlier one
+	spares bool    // no damaged snapshots are offered
+
 	thorough bool             // every view is full
 	curious  bool             // views are full around what is met for the first time
 	plain    bool             // names and times are small where histories are rewritten
@@ -119,6 +122,9 @@ func breachOf(run func()) (found *breach) {
 
 // observe reports ev, and judges the answer.
 func (w *witness) observe(ev sojourn.Event) error {
+	if len(w.h) < len(w.known) {
+		return w.again().err
+	}
 	want := w.m.check(&ev)
 	if ev.Job != nil {
 		w.jobs = append(w.jobs, toldJob{ev.Job, clone(ev.Job)})
@@ -220,6 +226,9 @@ func (w *witness) checkRejection(ev *sojourn.Event, err error) {
 // assign offers a free slot, judges the answer, and reports whether the slot was
 // taken.
 func (w *witness) assign(id sojourn.SlotID) bool {
+	if len(w.h) < len(w.known) {
+		return w.again().ok
+	}
 	c := call{assign: true, slot: id}
 	w.foresee(c)
 	what := panicked(func() { c.a, c.ok = w.s.Assign(id) })
@@ -265,6 +274,33 @@ func (w *witness) assign(id sojourn.SlotID) bool {
 	w.m.start(t, id, c.a.Attempt)
 	w.look("")
 	return true
+}
+
+// again makes the next call that is known.
+func (w *witness) again() *call {
+	w.h = w.known[: len(w.h)+1 : len(w.h)+1]
+	at := len(w.h) - 1
+	c := &w.h[at]
+	w.replayFrom(lawDeterminism, w.s, w.h, at, false)
+	w.replayFrom(lawDeterminism, w.twin, w.h, at, false)
+	switch {
+	case c.assign && !c.ok:
+		w.declined[c.slot] = true
+	case c.assign:
+		clear(w.declined)
+		w.bypass(w.m.task(c.a.Task), w.m.slot(c.slot).Class)
+	case c.err == nil:
+		clear(w.declined)
+		if k := c.ev.Kind; k == sojourn.JobArrived || k == sojourn.JobAdopted {
+			w.used[c.ev.Job.ID] = true
+		}
+	}
+	if c.ev.Job != nil {
+		w.jobs = append(w.jobs, toldJob{c.ev.Job, clone(c.ev.Job)})
+	}
+	w.m.follow(c)
+	w.last = c.after
+	return c
 }
 
 // replayLast makes the latest call on the twin. If the outcome differs, it must differ

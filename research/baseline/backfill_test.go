@@ -70,8 +70,8 @@ type rigidTest struct{ at, width, run, limit int }
 
 // runRigid drives a policy with rigid jobs, whose IDs are their places in the list, from 1. It
 // returns when each started, and what the policy promised: the starts that Explain told, each for
-// a job.
-func runRigid(t *rapid.T, p sojourn.Policy, places int, jobs []rigidTest) (starts []int, promises [][2]int) {
+// a job. restarts says when the rest runs after a restart.
+func runRigid(t rapid.TB, restarts func() bool, p sojourn.Policy, places int, jobs []rigidTest) (starts []int, promises [][2]int) {
 	c, err := gang.New(gang.Options{Places: places, Patience: gang.Never})
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func runRigid(t *rapid.T, p sojourn.Policy, places int, jobs []rigidTest) (start
 		for i := range jobs {
 			if jobs[i].at <= s && starts[i] < 0 {
 				promised(sojourn.JobID(i + 1))
-				if rapid.IntRange(0, 9).Draw(t, "snapshot") == 0 { // the rest runs after a restart
+				if restarts() {
 					data, err := p.(sojourn.Snapshotter).AppendBinary(nil)
 					if err != nil {
 						t.Fatal(err)
@@ -145,6 +145,11 @@ func runRigid(t *rapid.T, p sojourn.Policy, places int, jobs []rigidTest) (start
 		}
 	}
 	return starts, promises
+}
+
+// nowAndThen returns a function that is true once in ten times.
+func nowAndThen(t *rapid.T) func() bool {
+	return func() bool { return rapid.IntRange(0, 9).Draw(t, "snapshot") == 0 }
 }
 
 // A rigidOracle schedules rigid jobs by the definitions, second by second.
@@ -279,7 +284,7 @@ func TestBackfillKeepsItsPromises(t *testing.T) {
 	schedules := func(t *rapid.T) {
 		places, jobs := drawRigid(t)
 		for _, b := range backfills {
-			starts, promises := runRigid(t, must(b.make, baseline.BackfillOptions{Places: places})(), places, jobs)
+			starts, promises := runRigid(t, nowAndThen(t), must(b.make, baseline.BackfillOptions{Places: places})(), places, jobs)
 			want := (&rigidOracle{places: places, jobs: jobs}).run(b.name)
 			if !slices.Equal(starts, want) {
 				t.Fatalf("%s on %d places: %+v start at %v, want %v", b.name, places, jobs, starts, want)
@@ -418,7 +423,7 @@ func TestBackfillByHand(t *testing.T) {
 				continue
 			}
 			rapid.Check(t, func(t *rapid.T) {
-				if got, _ := runRigid(t, must(b.make, baseline.BackfillOptions{Places: 4})(), 4, jobs); !slices.Equal(got, want) {
+				if got, _ := runRigid(t, nowAndThen(t), must(b.make, baseline.BackfillOptions{Places: 4})(), 4, jobs); !slices.Equal(got, want) {
 					t.Fatalf("%s: starts %v, want %v", name, got, want)
 				}
 			})
@@ -434,7 +439,7 @@ func TestBackfillWithWrongLimits(t *testing.T) {
 			jobs[i].limit = rapid.IntRange(0, 8).Draw(t, "wrong")
 		}
 		for _, b := range backfills {
-			starts, _ := runRigid(t, must(b.make, baseline.BackfillOptions{Places: places})(), places, jobs)
+			starts, _ := runRigid(t, nowAndThen(t), must(b.make, baseline.BackfillOptions{Places: places})(), places, jobs)
 			if b.name == "fcfs" && !slices.IsSorted(starts) {
 				t.Fatalf("starts %v", starts)
 			}
