@@ -20,6 +20,8 @@
 // [Collect] makes a phase whose tasks return values, and [Results.All] iterates over the values. Package driver
 // is for those who have workers of their own.
 //
+// Work that must be done on the caller's own goroutine, as that of an HTTP request, takes a slot by [Pool.Enter].
+//
 // # What happens to a task
 //
 // A task that returns an error, panics, calls [runtime.Goexit], or takes longer than its Timeout has

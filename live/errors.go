@@ -11,6 +11,8 @@ import (
 var (
 	// ErrClosed: Submit after Close, and the error of jobs that Close ended.
 	ErrClosed = errors.New("live: the pool is closed")
+	// ErrFull: so many jobs wait as Options.MaxWaiting says.
+	ErrFull = errors.New("live: too many jobs wait")
 	// ErrCancelled: the job was cancelled by [Handle.Cancel].
 	ErrCancelled = errors.New("live: the job was cancelled")
 	// ErrNoSlots: the job needs slots of a class that has none. In a pool that is closed, it ends with this error. Otherwise

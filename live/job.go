@@ -63,6 +63,7 @@ type Job struct {
 
 	replaces sojourn.JobID // an ended job that Retry submits anew
 	parked   bool          // there is no handler of the name
+	permit   *Permit       // of Enter
 }
 
 // A Phase is a number of tasks that do not depend on one another. The fields that it shares with
@@ -131,6 +132,7 @@ type Handle struct {
 	done    chan struct{} // nil until somebody waits
 	pos     int64         // what has to be durable before Wait returns; written before the end
 	more    *more         // nil for most jobs
+	permit  *Permit       // nil, unless the caller of Enter does the work
 	first   taskContext   // of the first attempt
 }
 
@@ -217,7 +219,7 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 		h.spec.Phases = make([]sojourn.Phase, n)
 		h.extend().others = make([]work, max(n-1, 0))
 	}
-	h.pool, h.ctx = p, ctx
+	h.pool, h.ctx, h.permit = p, ctx, j.permit
 	switch {
 	case j.parked:
 		h.extend().parked = true
@@ -263,7 +265,7 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 	for i := range j.Phases {
 		ph := &j.Phases[i]
 		switch {
-		case (ph.Run == nil) == (ph.results == nil):
+		case (ph.Run == nil) == (ph.results == nil) && h.permit == nil:
 			return nil, fmt.Errorf("live: phase %d: want one function that runs its tasks", i)
 		case ph.Timeout < 0:
 			return nil, fmt.Errorf("live: phase %d: negative timeout %v", i, ph.Timeout)

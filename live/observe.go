@@ -51,7 +51,7 @@ type NoteKind uint8
 const (
 	_            NoteKind = iota
 	JobSubmitted          // the policy has accepted it
-	JobRefused            // the policy refused it: see Err
+	JobRefused            // the policy refused it, or too many wait: see Err
 	JobEnded              // it is complete, or has failed and none of its attempts runs
 	TaskStarted           // an attempt
 	TaskStopped           // the pool ended the context of an attempt, which may go on for a while

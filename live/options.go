@@ -31,6 +31,10 @@ type Options struct {
 	// [driver.Options]. Zero means 50 ms. A negative value means that no attempt is stopped.
 	Preempt time.Duration
 
+	// MaxWaiting is how many jobs wait at most: live ones of which no attempt has been started. If so many wait, Submit and Enter
+	// refuse the next one with [ErrFull]. Zero means any number (TestMaxWaiting).
+	MaxWaiting int
+
 	// Handlers are the functions that jobs name: see [Job].Handler.
 	Handlers map[string]Handler
 
@@ -101,6 +105,7 @@ func (o Options) Validate() error {
 		option.Range("Slots", o.Slots, 0, sojourn.MaxSlots),
 		o.Retry.check(),
 		option.AtLeast("Timeout", o.Timeout, 0),
+		option.AtLeast("MaxWaiting", o.MaxWaiting, 0),
 		option.AtLeast("Grace", o.Grace, 0),
 		option.AtLeast("RememberFor", o.RememberFor, 0))
 }

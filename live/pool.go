@@ -236,6 +236,10 @@ func (p *Pool) submit(ctx context.Context, h *Handle, j *Job) (same *Handle, pos
 	}
 	h.spec.ID = p.jobs.last + 1
 	h.at = p.d.Now()
+	if p.opt.MaxWaiting > 0 && p.jobs.waiting >= p.opt.MaxWaiting {
+		p.announce.job(JobRefused, h, ErrFull)
+		return nil, 0, ErrFull
+	}
 	if j.Deadline > 0 {
 		h.spec.Deadline = h.at.Add(j.Deadline)
 	}
@@ -269,7 +273,7 @@ func (p *Pool) submit(ctx context.Context, h *Handle, j *Job) (same *Handle, pos
 	}
 	p.announce.job(JobSubmitted, h, nil)
 	p.noteClasses(h)
-	if p.kept.d == nil && ctx.Done() != nil {
+	if p.kept.d == nil && h.permit == nil && ctx.Done() != nil {
 		h.extend().stop = context.AfterFunc(ctx, func() { p.cancel(h, context.Cause(ctx)) })
 	}
 	if j.Timeout > 0 {
@@ -350,6 +354,9 @@ func (p *Pool) finish(h *Handle) {
 	p.announce.job(JobEnded, h, h.err)
 	if h.done != nil {
 		close(h.done)
+	}
+	if h.permit != nil && h.first.h == nil {
+		close(h.permit.turn)
 	}
 	m := h.more.get()
 	if m.stop != nil {
@@ -436,10 +443,17 @@ func (p *Pool) launch(as sojourn.Assignment, pos int64, old *attempt) (next *att
 	if s.spare = nil; a == nil {
 		a = new(attempt)
 	}
+	if h.first.h == nil {
+		p.jobs.waiting--
+	}
 	*a = attempt{Assignment: as, h: h, ctx: h.newContext(a), since: p.d.Time(), pos: pos, shared: h.work(int(as.Task.Phase)).timeout > 0}
 	p.announce.task(TaskStarted, a, nil)
 	s.a = a
 	h.running++
+	if h.permit != nil {
+		h.permit.grant(a)
+		return nil
+	}
 	if old != nil && a.Slot == old.Slot {
 		return a
 	}

@@ -50,9 +50,7 @@ func (p *Pool) call(a *attempt) (store func(), err error) {
 		return nil, err
 	}
 	w := a.h.work(int(a.Task.Phase))
-	if w.timeout > 0 {
-		a.ctx.setDeadline(time.Now().Add(w.timeout))
-		t := time.AfterFunc(w.timeout+p.opt.Grace, func() { p.overdue(a) })
+	if t := p.limit(a); t != nil {
 		defer t.Stop()
 	}
 	if trace.IsEnabled() {
@@ -62,6 +60,16 @@ func (p *Pool) call(a *attempt) (store func(), err error) {
 		return nil, w.run(a.ctx, a.task())
 	}
 	return a.h.more.results[a.Task.Phase].produce(a.ctx, a.task())
+}
+
+// limit gives an attempt a deadline, before anybody has its context, if it has one. It returns the timer that gives the attempt up.
+func (p *Pool) limit(a *attempt) *time.Timer {
+	d := a.h.work(int(a.Task.Phase)).timeout
+	if d == 0 {
+		return nil
+	}
+	a.ctx.setDeadline(time.Now().Add(d))
+	return time.AfterFunc(d+p.opt.Grace, func() { p.overdue(a) })
 }
 
 // kill ends the context of an attempt, unless it has ended.
@@ -173,6 +181,8 @@ func (p *Pool) ended(a *attempt, store func(), err error) {
 		p.forgetTrouble(h, a.Task)
 		h.left--
 		h.work(int(a.Task.Phase)).left--
+	case h.permit != nil:
+		p.giveUp(h, err) // nobody would do it again
 	case lost || preempted:
 		p.away(h)
 		p.await(h, a.Task)

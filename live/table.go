@@ -10,6 +10,8 @@ type table struct {
 	last  sojourn.JobID // that was given
 	spare *page
 	live  int
+
+	waiting int // live jobs of which no attempt has been started by this pool
 }
 
 const pageSize = 512
@@ -44,6 +46,7 @@ func (t *table) put(h *Handle) {
 	t.pages[i].jobs[id%pageSize] = h
 	t.pages[i].live++
 	t.live++
+	t.waiting++
 }
 
 // get returns a live job; nil if there is none of that ID.
@@ -59,6 +62,9 @@ func (t *table) get(id sojourn.JobID) *Handle {
 func (t *table) remove(id sojourn.JobID) {
 	i := id/pageSize - t.base
 	p := t.pages[i]
+	if p.jobs[id%pageSize].first.h == nil {
+		t.waiting--
+	}
 	p.jobs[id%pageSize] = nil
 	t.live--
 	if p.live--; p.live > 0 {
