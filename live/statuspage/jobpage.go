@@ -123,7 +123,9 @@ func (s *site) job(ctx context.Context, sc *screen, sn *snap, x *listed, id sojo
 		if me.Start != nil && len(own) == 0 {
 			fact("will start", sn.interval(me.Start))
 		}
-		fact("will end", sn.interval(me.Finish))
+		if me.Finish != nil {
+			fact("will end", sn.interval(me.Finish))
+		}
 	}
 	for _, c := range append([]change{{slots: 1}, {slots: max(2, len(sn.st.Slots)/8)}}, policies(s.names)...) {
 		q := WhatIf{Policy: c.policy, Slots: c.slots}

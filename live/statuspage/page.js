@@ -70,11 +70,19 @@
 		if (again) { again = false; setTimeout(renew, 500); }
 	};
 
-	const events = new EventSource(base + 'events');
-	events.onmessage = () => { heard = Date.now(); renew(); };
+	// A tab that nobody sees has no stream: a browser keeps six connections to a server, and other tabs need them.
+	let events = null;
+	const listen = () => {
+		if (events) events.close();
+		events = null;
+		if (document.hidden) return;
+		events = new EventSource(base + 'events');
+		events.onmessage = () => { heard = Date.now(); renew(); };
+	};
+	listen();
 	// Where events do not come, since a proxy keeps them or too many visitors watch, the page asks.
 	setInterval(() => { if (Date.now() - heard > 12500) renew(); }, 2000);
-	document.addEventListener('visibilitychange', renew);
+	document.addEventListener('visibilitychange', () => { listen(); renew(); });
 
 	button.hidden = false;
 	button.onclick = () => {

@@ -20,11 +20,14 @@ type words struct {
 	Text string
 	Job  sojourn.JobID // 0: nowhere
 	To   template.URL  // a query
+	Bold bool
 }
 
 func (y *saying) add(format string, args ...any) {
 	y.Parts = append(y.Parts, words{Text: fmt.Sprintf(format, args...)})
 }
+
+func (y *saying) bold(text string) { y.Parts = append(y.Parts, words{Text: text, Bold: true}) }
 
 // String returns the sentence without what it leads to.
 func (y saying) String() string {
@@ -114,7 +117,7 @@ func (y *saying) waits(s *snap, slots int) {
 			free++
 		}
 	}
-	y.add("%s waits %s", short40(poor.name), span4(poor.oldest))
+	y.bold(short40(poor.name) + " waits " + span4(poor.oldest))
 	job := func(what string, id sojourn.JobID) { y.Parts = append(y.Parts, words{Text: what, Job: id}) }
 	switch {
 	case free > 0:
@@ -128,7 +131,8 @@ func (y *saying) waits(s *snap, slots int) {
 		}
 		y.add(" and %s. ", verb(poor.waiting, "task waits", "tasks wait"))
 	default:
-		y.add(": %s holds %d of %d slots", short40(rich.name), rich.running, slots)
+		y.add(": ")
+		y.bold(fmt.Sprintf("%s holds %d of %d slots", short40(rich.name), rich.running, slots))
 		if over := float64(rich.running) - rich.entitled; rich.entitled >= 0 && over >= 0.5 {
 			y.add(", %s above its share", number(over))
 		}

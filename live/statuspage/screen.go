@@ -140,8 +140,12 @@ func (s *snap) interval(i *forecast.Interval) template.HTML {
 	if i == nil {
 		return ""
 	}
-	if i.High.Sub(i.Low) < time.Second {
+	switch d := i.High.Sub(i.Low); {
+	case d < time.Second:
 		return s.when(i.Median)
+	case d >= 2*time.Minute && i.High.Sub(s.now) < 20*time.Hour:
+		from, to := s.wallAt(i.Low), s.wallAt(i.High)
+		return template.HTML(`<time datetime="` + from.Format(time.RFC3339) + `">` + from.Format("15:04") + `</time> – <time datetime="` + to.Format(time.RFC3339) + `">` + to.Format("15:04") + `</time>`)
 	}
 	return s.when(i.Low) + " – " + s.when(i.High)
 }

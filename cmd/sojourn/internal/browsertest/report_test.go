@@ -83,7 +83,7 @@ func (b *tab) fits() {
 			const r = e.getBoundingClientRect(), name = e.tagName + '#' + e.id + ' ' + e.textContent.slice(0, 30);
 			if (e.closest('.scroll') && !e.matches('.scroll')) continue;
 			if (r.right > width + 1 || r.left < -1) bad.push(name + ' from ' + r.left + ' to ' + r.right);
-			if (!e.matches('.scroll, input') && e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1) bad.push(name + ' is wider than its box');
+			if (!e.matches('.scroll, input, svg text') && e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1) bad.push(name + ' is wider than its box');
 		}
 		for (const th of document.querySelectorAll('th')) if (th.scrollWidth > th.clientWidth + 1) bad.push(th.textContent + ' is cut off');
 		return bad;
