@@ -45,6 +45,7 @@ const (
 	wrapper  kind = "a wrapper of policies"
 	outside  kind = "a driver or a format"
 	helper   kind = "help for tests"
+	entrance kind = "ready for use"
 	gathered kind = "all policies behind their interface, for tests"
 	program  kind = "an example"
 )
@@ -81,6 +82,8 @@ func kindOf(dir string) kind {
 		return wrapper
 	case "history", "driver", "live", "journal", "shape", "forecast":
 		return outside
+	case "door": // a driver with a policy in it
+		return entrance
 	case "examples":
 		return program
 	}
@@ -99,6 +102,8 @@ func (k kind) mayImport(other kind) (ok bool, rule string) {
 		return other == root || other == internal || other == kit || other == policy || other == planner, "imports policies, the kit and internal packages only"
 	case outside:
 		return other == root || other == internal || other == kit || other == wrapper || other == outside, "knows policies by their interface only, and no help for tests"
+	case entrance:
+		return other == root || other == internal || other == kit || other == policy || other == outside, "imports policies and drivers, and no help for tests"
 	case gathered:
 		return other == root || other == policy, "imports policies only"
 	case helper:
@@ -428,8 +433,8 @@ func checkStandard(f *folder, k kind, file *ast.File, add report) {
 	}
 	selectors(file, func(pos token.Pos, pkg, name string) {
 		switch {
-		case pkg == "time" && slices.Contains(clockNames, name) && f.dir != "live" && f.dir != "live/statuspage":
-			add(pos, "time.%s: live and its page alone read a clock", name)
+		case pkg == "time" && slices.Contains(clockNames, name) && f.dir != "live" && f.dir != "live/statuspage" && f.dir != "door":
+			add(pos, "time.%s: live, its page and doors alone read a clock", name)
 		case pkg == "math" && slices.Contains(inexactNames, name):
 			add(pos, "math.%s: it differs between platforms; internal/detmath does not", name)
 		case pkg == "log/slog" && slices.Contains(slogNames, name) && k.pure():
@@ -748,6 +753,9 @@ func LowerBound(Instance) error { return nil }`
 		{"one with pools and kit", "internal/constructors/pooled/a.go", `package pooled; import _ ` + m + `/kit/queue"`,
 			"internal/constructors/pooled/a.go:1: imports kit/queue: all policies behind their interface, for tests imports policies only"},
 		{"all policies, outside", "fair/a_test.go", `package fair_test; import _ ` + m + `/internal/constructors"`, ""},
+		{"door and policy", "door/a.go", `package door; import (_ ` + m + `/fair"; _ ` + m + `/live"; "time"); func f() { time.Now() }`, ""},
+		{"door and help", "door/a.go", `package door; import _ ` + m + `/sojourntest"`,
+			"door/a.go:1: imports sojourntest: ready for use imports policies and drivers, and no help for tests"},
 		{"sim test and help", "research/sim/a_test.go", `package sim; import _ ` + m + `/sojourntest"`, ""},
 		{"ledger and help", "kit/ledger/a.go", `package ledger; import _ ` + m + `/sojourntest/steady"`,
 			"kit/ledger/a.go:1: imports sojourntest/steady: a part of the kit imports the root package, the kit and internal packages only"},
@@ -785,9 +793,9 @@ func LowerBound(Instance) error { return nil }`
 		{"assertions", "research/sim/a_test.go", `package sim; import _ "example.com/assert"`,
 			"research/sim/a_test.go:1: imports example.com/assert: no other modules, also in tests"},
 
-		{"clock", "fifo/a.go", `package fifo; import "time"; var _ = time.Now`, "fifo/a.go:1: time.Now: live and its page alone read a clock"},
+		{"clock", "fifo/a.go", `package fifo; import "time"; var _ = time.Now`, "fifo/a.go:1: time.Now: live, its page and doors alone read a clock"},
 		{"clock by another name", "research/sim/a.go", `package sim; import clock "time"; func f() { clock.Sleep(1) }`,
-			"research/sim/a.go:1: time.Sleep: live and its page alone read a clock"},
+			"research/sim/a.go:1: time.Sleep: live, its page and doors alone read a clock"},
 		{"clock in live", "live/a.go", `package live; import "time"; var _ = time.Now`, ""},
 		{"time without a clock", "fifo/a.go", `package fifo; import "time"; var _ = time.Second`, ""},
 

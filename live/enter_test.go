@@ -34,16 +34,6 @@ func hold(ctx context.Context, p *live.Pool, j live.Job, d time.Duration) error 
 	return err
 }
 
-// waitFor waits until something holds.
-func waitFor(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("after a minute: not %s", what)
-		}
-	}
-}
-
 // Permits beside jobs of functions, with callers that give up, fail, panic and leave twice: no more run than there are slots, no slot
 // is idle while somebody waits, each call of Enter returns one thing, none returns a permit after the end of its context, and nothing is left.
 func TestEnter(t *testing.T) {

@@ -1,0 +1,248 @@
+package door
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/live"
+)
+
+// A Door lets so many requests at a time into a handler. Its methods may be called by several goroutines.
+type Door struct {
+	o    Options
+	pool *live.Pool
+	own  bool // NewFair has made the pool
+
+	mu       sync.Mutex // held before the lock of the pool
+	inFlight int
+	closed   bool
+	empty    chan struct{} // closed when the door is closed and nobody is here
+	line
+}
+
+// NewFair returns a door that lets in inFlight requests at a time, fair between tenants by the time that they are in the handler, and
+// between the sessions of a tenant. It has the order of package fair.
+func NewFair(inFlight int, o Options) (*Door, error) {
+	if inFlight < 1 || inFlight > sojourn.MaxSlots {
+		return nil, fmt.Errorf("door: InFlight is %d: want 1 to %d", inFlight, sojourn.MaxSlots)
+	}
+	policy, err := fair.New(fair.Options{})
+	if err != nil {
+		return nil, err
+	}
+	pool, err := live.New(policy, live.Options{Slots: inFlight})
+	if err != nil {
+		return nil, err
+	}
+	d, err := New(pool, o)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close(context.Background()))
+	}
+	d.own = true
+	return d, nil
+}
+
+// New returns a door over the slots of class 0 of a pool, which others may use as well. The tenant of a request is the
+// pool of its job, and its session a pool below. It is an error if there is no such slot, or if the policy of the pool is a
+// [live.Durable] one: requests do not survive the process.
+func New(p *live.Pool, o Options) (*Door, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, errors.New("door: no pool")
+	}
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := p.Enter(over, live.Job{}); !errors.Is(err, context.Canceled) {
+		return nil, err // it says what kind of pool it is
+	}
+	o.MaxWaiting = cmp.Or(o.MaxWaiting, 10_000)
+	o.MaxTenants = cmp.Or(o.MaxTenants, 10_000)
+	o.Buffer = cmp.Or(o.Buffer, 64<<10)
+	d := &Door{o: o, pool: p, empty: make(chan struct{})}
+	d.tenants = map[string]*tenant{}
+	d.largest = heap.New(func(a, b size) bool { return a.here > b.here || a.here == b.here && a.seq < b.seq }, nil)
+	if d.inFlight = len(d.slots()); d.inFlight == 0 {
+		return nil, errors.New("door: a pool without slots of class 0")
+	}
+	return d, nil
+}
+
+// A Request is what a door knows of a request. The zero Request is valid.
+type Request struct {
+	Tenant, Session  string
+	Estimate, Within time.Duration // see Options
+}
+
+// A Pass is a request that was admitted.
+type Pass struct {
+	door    *Door
+	wait    waitContext
+	t       *tenant
+	permit  *live.Permit
+	cancel  context.CancelCauseFunc
+	arrived time.Time
+
+	// Guarded by the lock of the door.
+	state state
+	since time.Time // when it was admitted
+	guess float64   // what it was charged then, in expect.go
+	cost  uint64
+}
+
+type state uint8
+
+const (
+	waits state = iota
+	runs
+	gone
+)
+
+type passKey struct{}
+
+// A waitContext is the context of Enter, and ends besides when the door refuses the request. What comes from it knows the pass.
+type waitContext struct {
+	context.Context
+	p *Pass
+}
+
+// Value implements [context.Context].
+func (c *waitContext) Value(key any) any {
+	if _, ok := key.(passKey); ok {
+		return c.p
+	}
+	return c.Context.Value(key)
+}
+
+// Enter waits until the request is admitted. The caller must call Leave then, deferred, and work with the context of [Pass.Context]. If the
+// request is not admitted, the error is a [*Refusal], or the cause of ctx if that ends first: the request is then never admitted
+// (TestGoneWhileWaiting).
+func (d *Door) Enter(ctx context.Context, q Request) (*Pass, error) {
+	if q.Estimate < 0 || q.Within < 0 {
+		return nil, &Refusal{Status: 500, Why: ErrRequest, Cause: fmt.Errorf("estimate %v, within %v: want none that is negative", q.Estimate, q.Within)}
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	name := poolName(q.Tenant, d.o.Paths)
+	p := &Pass{door: d, arrived: time.Now()}
+	p.wait.p = p
+	p.wait.Context, p.cancel = context.WithCancelCause(ctx)
+	if err := d.arrive(p, name); err != nil {
+		p.cancel(nil)
+		return nil, err
+	}
+	if d.o.MaxWait > 0 {
+		late := time.AfterFunc(d.o.MaxWait, func() { d.late(p) })
+		defer late.Stop()
+	}
+	j := live.Job{Pool: p.t.name, Deadline: q.Within}
+	if q.Session != "" {
+		j.Pool += "/" + element(q.Session)
+	}
+	if q.Estimate > 0 {
+		j.Phases = []live.Phase{{Tasks: 1, Estimate: q.Estimate}}
+	}
+	var err error
+	p.permit, err = d.pool.Enter(&p.wait, j)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case err == nil && p.state == waits:
+		d.admit(p)
+		return p, nil
+	case err == nil: // it was refused in this moment
+		p.permit.Leave(nil)
+		err = context.Cause(&p.wait)
+	}
+	d.depart(p)
+	p.cancel(nil)
+	return nil, refusal(err, &q)
+}
+
+// refusal returns the error of Enter for one of the pool.
+func refusal(err error, q *Request) error {
+	if r := (*Refusal)(nil); errors.As(err, &r) {
+		return r
+	}
+	var refused *sojourn.EventError
+	offer, rejected := live.Offer(err)
+	switch {
+	case rejected:
+		return &Refusal{Status: 429, After: max(offer-q.Within, 1), Why: ErrDeadline, Cause: err}
+	case errors.As(err, new(*sojourn.RejectedError)):
+		return &Refusal{Status: 429, Why: ErrDeadline, Cause: err}
+	case errors.Is(err, live.ErrClosed), errors.Is(err, live.ErrSuspended), errors.Is(err, live.ErrNoSlots):
+		return &Refusal{Status: 503, Why: ErrClosed, Cause: err}
+	case errors.Is(err, live.ErrFull):
+		return &Refusal{Status: 503, After: time.Second, Why: ErrFull, Cause: err}
+	case errors.As(err, &refused):
+		return &Refusal{Status: 500, Why: ErrRequest, Cause: err}
+	}
+	return err
+}
+
+// Context returns the context for the work, which comes from that of Enter. It ends when the client has gone, when the policy wants the
+// place back, and at the latest with Leave.
+func (p *Pass) Context() context.Context { return p.permit.Context() }
+
+// Leave gives the place back. To leave again does nothing. What the request has used is charged, whatever came of it
+// (TestPanicsAreCharged).
+func (p *Pass) Leave() {
+	d := p.door
+	d.mu.Lock()
+	first := p.state == runs
+	if first {
+		d.depart(p)
+	}
+	d.mu.Unlock()
+	if first {
+		p.permit.Leave(nil)
+		p.cancel(nil)
+	}
+}
+
+// Charge says what the request has cost so far, in a unit that all requests have in common, such as tokens: see [Charge].
+func (p *Pass) Charge(cost uint64) {
+	p.door.mu.Lock()
+	defer p.door.mu.Unlock()
+	if p.state == runs {
+		p.cost = cost
+		live.Charge(p.permit.Context(), cost)
+	}
+}
+
+// Waited returns how long the request has waited.
+func (p *Pass) Waited() time.Duration { return p.since.Sub(p.arrived) }
+
+// passOf returns the pass of a request that is in the handler, nil if there is none.
+func passOf(ctx context.Context) *Pass {
+	p, _ := ctx.Value(passKey{}).(*Pass)
+	return p
+}
+
+// Charge says what the request of ctx has cost so far, in a unit that all requests have in common. It may be called while a
+// response is streamed; the last call before the request leaves counts. Without a call, the cost is the time in the handler.
+// It does nothing if ctx comes from no request that a door has admitted (TestCharge).
+func Charge(ctx context.Context, cost uint64) {
+	if p := passOf(ctx); p != nil {
+		p.Charge(cost)
+	}
+}
+
+// Waited returns how long the request of ctx has waited before the door, for logs and the header Server-Timing. It is 0 if ctx
+// comes from no request that a door has admitted.
+func Waited(ctx context.Context) time.Duration {
+	if p := passOf(ctx); p != nil {
+		return p.Waited()
+	}
+	return 0
+}

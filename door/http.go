@@ -1,0 +1,93 @@
+package door
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// statusGone is the status of a request whose client has gone, for logs: nobody reads it.
+const statusGone = 499
+
+// Wrap returns a handler that lets requests into next. The ResponseWriter is passed on as it is. The context of the request comes
+// from the one it had, and ends besides when the policy wants the place back. Wrap panics if next is nil.
+func (d *Door) Wrap(next http.Handler) http.Handler {
+	if next == nil {
+		panic("door: Wrap of no handler")
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if call(d.o.Exempt, r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body := d.read(r)
+		p, err := d.Enter(r.Context(), Request{
+			Tenant: call(d.o.Tenant, r), Session: call(d.o.Session, r), Estimate: call(d.o.Estimate, r), Within: call(d.o.Within, r),
+		})
+		if err != nil {
+			d.refuse(w, r, err)
+			return
+		}
+		defer p.Leave()
+		r = r.WithContext(p.Context()) // a copy
+		r.Body = body
+		next.ServeHTTP(w, r)
+	})
+}
+
+// read reads the body of a request as far as it is to be buffered, and returns one that has it all.
+func (d *Door) read(r *http.Request) io.ReadCloser {
+	if r.ProtoMajor != 1 || r.Body == nil || r.ContentLength <= 0 || r.ContentLength > int64(d.o.Buffer) {
+		return r.Body
+	}
+	data, err := io.ReadAll(r.Body)
+	rest := io.Reader(r.Body)
+	if err != nil {
+		rest = failure{err}
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(data), rest), r.Body}
+}
+
+// A failure is a reader that fails.
+type failure struct{ err error }
+
+func (f failure) Read([]byte) (int, error) { return 0, f.err }
+
+func call[T any](f func(*http.Request) T, r *http.Request) (t T) {
+	if f != nil {
+		t = f(r)
+	}
+	return t
+}
+
+func (d *Door) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	var no *Refusal
+	switch {
+	case errors.As(err, &no):
+	case r.Context().Err() != nil || errors.Is(err, context.Canceled):
+		w.WriteHeader(statusGone)
+		return
+	default:
+		no = &Refusal{Status: http.StatusInternalServerError, Why: ErrRequest, Cause: err}
+	}
+	if no.After > 0 {
+		w.Header().Set("Retry-After", strconv.FormatInt(int64(seconds(no.After)/time.Second), 10))
+	}
+	if d.o.Refuse != nil {
+		d.o.Refuse(w, r, no)
+		return
+	}
+	http.Error(w, no.Why.Error(), no.Status)
+}
+
+// seconds rounds up to whole seconds, as the header has them.
+func seconds(d time.Duration) time.Duration {
+	return d.Truncate(time.Second) + min(1, d%time.Second)*time.Second
+}

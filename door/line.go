@@ -1,0 +1,276 @@
+package door
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/heap"
+)
+
+// A line is what a door knows of those who are here, and of those who will come. The lock of the door guards it.
+type line struct {
+	tenants  map[string]*tenant // by the names of their pools
+	ids      []*tenant
+	free     []uint32
+	largest  *heap.Heap[size] // of those of whom somebody waits
+	seq      uint64
+	waiting  int
+	running  int
+	promises []*promise // in the order in which they were made, those that are over included
+	promised int        // places in the line that are kept
+	next     time.Time  // when the last place that was promised is due
+	held     float64    // mean time in the handler of late, in seconds
+	at       float64    // virtual time: see expect.go
+	admitted uint64
+	refused  uint64
+}
+
+// A size is how much a tenant has here. The latest one to get there goes last.
+type size struct {
+	here int
+	seq  uint64
+}
+
+// A tenant has requests here, or will.
+type tenant struct {
+	id               uint32
+	name             string
+	waiting, running int
+	line             []*Pass // in the order of arrival, those that do not wait any more included
+	promises         []*promise
+
+	tag, cost, held float64 // see expect.go
+	ended           int
+}
+
+func (t *tenant) here() int { return t.waiting + t.running }
+
+// A promise is a place in the line for the next request of a tenant that comes when it is due.
+type promise struct {
+	t          *tenant
+	due, until time.Time
+	over       bool
+}
+
+// arrive lets a request into the line, perhaps in the place of another one, or says why not.
+func (d *Door) arrive(p *Pass, name string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.expire(p.arrived)
+	t := d.tenant(name)
+	switch {
+	case d.closed:
+		d.forget(t, false)
+		return d.refused503(ErrClosed, 0)
+	case d.o.MaxTenantWaiting > 0 && t.waiting >= d.o.MaxTenantWaiting:
+		d.refused++
+		return &Refusal{Status: 429, After: max(d.expect(t, 0), time.Second), Why: ErrTenant}
+	case d.waiting+d.running < d.inFlight:
+		d.redeem(t, p.arrived)
+	case d.redeem(t, p.arrived) && d.waiting < 2*d.o.MaxWaiting:
+	case d.waiting+d.promised < d.o.MaxWaiting:
+	case d.waiting < d.o.MaxWaiting && d.most(t) > t.here()+len(t.promises)+1:
+	case d.waiting >= d.o.MaxWaiting && d.push(t, p.arrived):
+	default:
+		return d.refused503(ErrFull, d.promise(t, p.arrived))
+	}
+	p.t = t
+	if t.here() == 0 {
+		t.tag = max(t.tag, d.at)
+	}
+	t.waiting++
+	d.waiting++
+	if len(t.line) > 2*t.waiting+16 {
+		t.line = slices.DeleteFunc(t.line, func(p *Pass) bool { return p.state != waits })
+	}
+	t.line = append(t.line, p)
+	d.resize(t)
+	return nil
+}
+
+func (d *Door) refused503(why error, after time.Duration) error {
+	d.refused++
+	return &Refusal{Status: 503, After: after, Why: why}
+}
+
+// tenant returns the tenant of a name. All beyond MaxTenants are one.
+func (d *Door) tenant(name string) *tenant {
+	t := d.tenants[name]
+	if t == nil && len(d.tenants) >= d.o.MaxTenants {
+		d.sweep(true)
+		if len(d.tenants) >= d.o.MaxTenants {
+			name = others
+			t = d.tenants[name]
+		}
+	}
+	if t == nil {
+		t = &tenant{name: name, tag: d.at}
+		t.id = heap.Allot(&d.ids, &d.free, t)
+		d.tenants[name] = t
+	}
+	return t
+}
+
+// forget forgets a tenant of whom nobody is here or will come, and who owes nothing, or whatever it owes.
+func (d *Door) forget(t *tenant, whatever bool) {
+	if t.here()+len(t.promises) == 0 && (whatever || t.tag <= d.at) && d.tenants[t.name] == t {
+		delete(d.tenants, t.name)
+		heap.Release(d.ids, &d.free, t.id)
+	}
+}
+
+// sweep forgets all such tenants.
+func (d *Door) sweep(whatever bool) {
+	for _, t := range d.tenants { //sojourn:unordered each is forgotten by itself
+		d.forget(t, whatever)
+	}
+}
+
+// resize enters how much a tenant has here.
+func (d *Door) resize(t *tenant) {
+	if t.waiting == 0 {
+		d.largest.Remove(t.id)
+		return
+	}
+	d.seq++
+	d.largest.Set(t.id, size{t.here(), d.seq})
+}
+
+// most returns how much that tenant has here that has most, of those of whom somebody waits.
+func (d *Door) most(but *tenant) int {
+	if id, ok := d.largest.Min(); ok && d.ids[id] != but {
+		return d.ids[id].here()
+	}
+	return 0
+}
+
+// push refuses the latest request of the tenant that has most here, unless t has as many with one more.
+func (d *Door) push(t *tenant, now time.Time) bool {
+	if d.most(t) <= t.here()+1 {
+		return false
+	}
+	id, _ := d.largest.Min()
+	u := d.ids[id]
+	for {
+		p := u.line[len(u.line)-1]
+		u.line = u.line[:len(u.line)-1]
+		if p.state != waits {
+			continue
+		}
+		d.send(p, ErrPushed, d.promise(u, now))
+		return true
+	}
+}
+
+// late refuses a request that has waited for too long.
+func (d *Door) late(p *Pass) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p.state == waits {
+		d.send(p, ErrTooLong, seconds(d.expect(p.t, p.t.waiting)))
+	}
+}
+
+// send refuses a request that waits.
+func (d *Door) send(p *Pass, why error, after time.Duration) {
+	d.leaveLine(p)
+	p.cancel(d.refused503(why, after))
+}
+
+// leaveLine enters that a request does not wait any more, and was not admitted.
+func (d *Door) leaveLine(p *Pass) {
+	p.state = gone
+	p.t.waiting--
+	d.waiting--
+	d.resize(p.t)
+}
+
+// admit enters that a request was admitted.
+func (d *Door) admit(p *Pass) {
+	p.t.waiting--
+	d.waiting--
+	p.state, p.since = runs, time.Now()
+	p.t.running++
+	d.running++
+	d.admitted++
+	d.start(p)
+	d.resize(p.t)
+}
+
+// depart enters that a request is not here any more.
+func (d *Door) depart(p *Pass) {
+	switch p.state {
+	case waits:
+		d.leaveLine(p)
+	case runs:
+		p.state = gone
+		p.t.running--
+		d.running--
+		d.finish(p)
+		d.resize(p.t)
+	}
+	d.forget(p.t, false)
+	if d.waiting+d.running > 0 {
+		return
+	}
+	d.sweep(true) // nobody is here to whom a debt matters
+	if d.closed {
+		select {
+		case <-d.empty:
+		default:
+			close(d.empty)
+		}
+	}
+}
+
+// redeem reports whether a place was kept for a request of t, which takes it.
+func (d *Door) redeem(t *tenant, now time.Time) bool {
+	if len(t.promises) == 0 || t.promises[0].due.After(now) {
+		return false
+	}
+	d.drop(t.promises[0])
+	return true
+}
+
+// drop ends a promise.
+func (d *Door) drop(p *promise) {
+	p.over = true
+	p.t.promises = p.t.promises[1:]
+	d.promised--
+}
+
+// expire ends the promises that nobody came for.
+func (d *Door) expire(now time.Time) {
+	for len(d.promises) > 0 {
+		p := d.promises[0]
+		if !p.over && !now.After(p.until) {
+			return
+		}
+		if !p.over {
+			d.drop(p)
+			d.forget(p.t, d.waiting+d.running == 0)
+		}
+		d.promises[0] = nil
+		d.promises = d.promises[1:]
+	}
+}
+
+// promise keeps a place in the line for the next request of t, and returns when it is due, in whole seconds as the header says it.
+// Each is due when one more request is expected to have left.
+func (d *Door) promise(t *tenant, now time.Time) time.Duration {
+	if n := len(t.promises); n >= max(1, d.o.MaxWaiting/len(d.tenants)) { // who asks more often gets no more places
+		return max(seconds(t.promises[n-1].due.Sub(now)), time.Second)
+	}
+	if d.next.Before(now) {
+		d.next = now
+	}
+	each := cmp.Or(d.held, 1) / float64(d.inFlight)
+	d.next = d.next.Add(time.Duration(each * float64(time.Second)))
+	after := max(seconds(d.next.Sub(now)), time.Second)
+	p := &promise{t: t, due: now.Add(after), until: now.Add(after + after/10 + 2*time.Second)}
+	t.promises = append(t.promises, p)
+	d.promises = append(d.promises, p)
+	d.promised++
+	return after
+}

@@ -1,0 +1,143 @@
+package door
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/live"
+)
+
+// Status is what a door does at one instant.
+type Status struct {
+	InFlight int // requests that may be in the handler
+	Running  int // requests that are
+	Waiting  int
+	Promised int // places in the line that are kept
+	Admitted uint64
+	Refused  uint64 // by this door; not those whose clients have gone
+	Closed   bool
+	Tenants  []TenantStatus // those that have most here first; at most 100
+}
+
+// TenantStatus is what a tenant has here.
+type TenantStatus struct {
+	Name                       string // as the policy knows it: see "Strangers" in the package comment
+	Waiting, Running, Promised int
+	Expect                     time.Duration // how long one more request would wait
+}
+
+// Status returns what the door does now.
+func (d *Door) Status() Status {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.expire(time.Now())
+	d.sweep(false)
+	st := Status{d.inFlight, d.running, d.waiting, d.promised, d.admitted, d.refused, d.closed, nil}
+	list := make([]*tenant, 0, len(d.tenants))
+	for _, t := range d.tenants { //sojourn:unordered sorted below
+		list = append(list, t)
+	}
+	slices.SortFunc(list, func(a, b *tenant) int { return cmp.Or(b.here()-a.here(), cmp.Compare(a.name, b.name)) })
+	for _, t := range list[:min(len(list), 100)] {
+		st.Tenants = append(st.Tenants, TenantStatus{t.name, t.waiting, t.running, len(t.promises), d.expect(t, t.waiting)})
+	}
+	return st
+}
+
+// slots returns the slots of the pool that requests may have.
+func (d *Door) slots() (list []live.SlotStatus) {
+	for _, s := range d.pool.Status().Slots {
+		if s.Slot.Class == 0 && !s.Leaving {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// SetInFlight changes how many requests may be in the handler. Those that are there go on.
+func (d *Door) SetInFlight(n int) error {
+	if n < 1 || n > sojourn.MaxSlots {
+		return fmt.Errorf("door: InFlight is %d: want 1 to %d", n, sojourn.MaxSlots)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	list := d.slots()
+	if more := n - len(list); more > 0 {
+		if _, err := d.pool.AddSlots(more, sojourn.Slot{}); err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(list, func(a, b live.SlotStatus) int { // idle ones first
+		if a.Busy == b.Busy {
+			return 0
+		} else if a.Busy {
+			return 1
+		}
+		return -1
+	})
+	for _, s := range list[:max(len(list)-n, 0)] {
+		if err := d.pool.Drain(s.Slot.ID); err != nil {
+			return err
+		}
+	}
+	d.inFlight = n
+	return nil
+}
+
+// Pause keeps requests of a tenant from being admitted, or lets them on again. The error is that of [live.Pool.ChangePool], if the policy
+// has no pools.
+func (d *Door) Pause(tenant string, paused bool) error {
+	return d.change(tenant, func(p *sojourn.Pool) { p.Paused = paused })
+}
+
+// SetWeight changes the share of a tenant relative to others, which is 1 at first. The errors are those of Pause, and one for a weight out
+// of range.
+func (d *Door) SetWeight(tenant string, weight float64) error {
+	return d.change(tenant, func(p *sojourn.Pool) { p.Weight = weight })
+}
+
+func (d *Door) change(tenant string, how func(*sojourn.Pool)) error {
+	name := poolName(tenant, d.o.Paths)
+	p, ok := d.pool.Settings(name)
+	if !ok {
+		return fmt.Errorf("door: the policy cannot treat tenants differently: %w", sojourn.ErrUnsupported)
+	}
+	how(&p)
+	return d.pool.ChangePool(p)
+}
+
+// Close refuses requests that come, with 503, and waits until those that are here have left. If ctx ends first, those that wait are refused,
+// and Close returns its cause. If NewFair has made the door, the contexts of those that are in the handler end, and Close waits for them
+// as [live.Pool.Close] does. No goroutine of the door is left then.
+func (d *Door) Close(ctx context.Context) error {
+	d.mu.Lock()
+	if !d.closed && d.waiting+d.running == 0 {
+		close(d.empty)
+	}
+	d.closed = true
+	d.mu.Unlock()
+	var err error
+	select {
+	case <-d.empty:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+		d.mu.Lock()
+		for _, t := range d.tenants { //sojourn:unordered all of them are refused
+			for _, p := range t.line {
+				if p.state == waits {
+					d.send(p, ErrClosed, 0)
+				}
+			}
+		}
+		d.mu.Unlock()
+	}
+	if d.own {
+		err = errors.Join(err, d.pool.Close(ctx))
+	}
+	return err
+}
