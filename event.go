@@ -26,7 +26,7 @@ import (
 // pending task of a phase that is ready: see [Phase].After and [Phase].Needs. JobCancelled
 // removes the tasks that are pending or held; a running attempt ends by its own event, and
 // its task is then gone. When all tasks of a job are done, the job is complete and its ID is
-// unknown.
+// unknown, unless it is [Job].Open.
 type EventKind uint8
 
 // The comment on each kind ends with the fields that it uses besides Kind and
@@ -62,8 +62,11 @@ const (
 	// thresholds, sizes, delays, or numbers of tasks. Every task that was ever assigned or adopted, is held or is
 	// done must remain. The name, the pool, the sequence, the number of phases, their classes and the inputs of
 	// tasks that run or are done may not change; those of tasks that wait may, since data moves. Otherwise the error
-	// is ErrInvalidRevision. If the tasks that remain are all done, the revision completes the job. The policy may
-	// refuse the revision. (Job)
+	// is ErrInvalidRevision. If the tasks that remain are all done, the revision completes the job, unless it is Open. The policy may
+	// refuse the revision.
+	//
+	// To add tasks to a large job takes no longer than to describe them: a list that continues the one before in the
+	// same memory, as append makes it, is not read again. (Job)
 	JobRevised
 	// JobCancelled reports that no more of a job will be run. Its pending tasks
 	// vanish. Its running attempts end by events of their own and are not tried

@@ -39,11 +39,13 @@ const (
 	FeaturePools
 	// FeaturePriority: a job has a priority ([Job.Priority]). Package kit/priority adds this feature to any policy.
 	FeaturePriority
+	// FeatureOpen: a job does not end when all its tasks are done, since more may come ([Job.Open]).
+	FeatureOpen
 
 	numFeatures = iota
 )
 
-var featureNames = [numFeatures]string{"Phase.Needs", "Phase.Held", "attempts of held tasks", "projected slots", "Job.Parallelism", "Job.Release", "Job.Sequence", "Slot.Speed", "PoolChanged", "Job.Priority"}
+var featureNames = [numFeatures]string{"Phase.Needs", "Phase.Held", "attempts of held tasks", "projected slots", "Job.Parallelism", "Job.Release", "Job.Sequence", "Slot.Speed", "PoolChanged", "Job.Priority", "Job.Open"}
 
 // String lists the features, such as "Phase.Needs, Phase.Held"; "none" for none.
 func (f Features) String() string {
@@ -99,6 +101,9 @@ func (j *Job) Features() (f Features) {
 	}
 	if j.Priority != 0 {
 		f |= FeaturePriority
+	}
+	if j.Open {
+		f |= FeatureOpen
 	}
 	for i := range j.Phases {
 		if j.Phases[i].Needs != nil {

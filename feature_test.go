@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 )
 
-const everyFeature = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeatureSpeed | sojourn.FeaturePools | sojourn.FeaturePriority
+const everyFeature = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeatureSpeed | sojourn.FeaturePools | sojourn.FeaturePriority | sojourn.FeatureOpen
 
 // byOthers are the features that only a wrapper, or a policy with pools, has.
 const byOthers = sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeaturePools | sojourn.FeaturePriority
@@ -22,6 +22,7 @@ func TestFeatures(t *testing.T) {
 	later := &sojourn.Job{ID: 1, Release: 1, Phases: []sojourn.Phase{{Tasks: 1}}}
 	inOrder := &sojourn.Job{ID: 1, Sequence: "a", Phases: []sojourn.Phase{{Tasks: 1}}}
 	ranked := &sojourn.Job{ID: 1, Priority: -1, Phases: []sojourn.Phase{{Tasks: 1}}}
+	open := &sojourn.Job{ID: 1, Open: true, Phases: []sojourn.Phase{{Tasks: 1}}}
 	held := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1, Held: true}}}
 	tests := []struct {
 		ev   sojourn.Event
@@ -38,6 +39,7 @@ func TestFeatures(t *testing.T) {
 		{sojourn.Event{Kind: sojourn.JobArrived, Job: later}, sojourn.FeatureRelease, "Job.Release"},
 		{sojourn.Event{Kind: sojourn.JobAdopted, Job: inOrder}, sojourn.FeatureSequence, "Job.Sequence"},
 		{sojourn.Event{Kind: sojourn.JobRevised, Job: ranked}, sojourn.FeaturePriority, "Job.Priority"},
+		{sojourn.Event{Kind: sojourn.JobArrived, Job: open}, sojourn.FeatureOpen, "Job.Open"},
 		{sojourn.Event{Kind: sojourn.PoolChanged, Pool: &sojourn.Pool{}}, sojourn.FeaturePools, "PoolChanged"},
 		{sojourn.Event{Kind: sojourn.JobCancelled, Job: bounded}, 0, "none"},
 		{sojourn.Event{Kind: sojourn.JobCancelled, Job: held}, 0, "none"},
@@ -62,7 +64,7 @@ func TestFeatures(t *testing.T) {
 			t.Errorf("%v: %v, want one that says that %s is not supported", tc.ev, err, tc.name)
 		}
 	}
-	if got, want := (everyFeature | 1<<10).String(), "Phase.Needs, Phase.Held, attempts of held tasks, Job.Parallelism, Job.Release, Job.Sequence, Slot.Speed, PoolChanged, Job.Priority, feature 10"; got != want {
+	if got, want := (everyFeature | 1<<11).String(), "Phase.Needs, Phase.Held, attempts of held tasks, Job.Parallelism, Job.Release, Job.Sequence, Slot.Speed, PoolChanged, Job.Priority, Job.Open, feature 11"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -56,6 +56,10 @@ type Job struct {
 	// [FeatureSequence].
 	Sequence string
 
+	// Open says that more tasks may come: the job does not end when all its tasks are done. A revision adds tasks at the end of
+	// its phases, and one that is no longer Open lets the job end as any other. Cancelling ends it, too. See [FeatureOpen].
+	Open bool
+
 	// Phases lists the phases of the job in order, at least one. A bag of tasks has one
 	// phase, a MapReduce job two.
 	Phases []Phase

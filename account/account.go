@@ -32,7 +32,7 @@ type job struct {
 }
 
 // all are the features that an account knows.
-const all = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeatureSpeed | sojourn.FeaturePools | sojourn.FeaturePriority
+const all = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeatureSpeed | sojourn.FeaturePools | sojourn.FeaturePriority | sojourn.FeatureOpen
 
 // New returns an Account around p, which is new: nothing was reported to it. From then on p is used
 // only through the account. p may be nil: see the package comment. If p does not fit, the account refuses every event:

@@ -16,7 +16,7 @@ import (
 
 // Fair knows what the policies of all its pools know, and refuses the rest, in whatever pool.
 func TestFairSupportsWhatAllPoolsSupport(t *testing.T) {
-	const needs, held, attempts, parallel, speed = sojourn.FeatureNeeds, sojourn.FeatureHeld, sojourn.FeatureAttempts, sojourn.FeatureParallelism, sojourn.FeatureSpeed
+	const needs, held, attempts, parallel, speed, open = sojourn.FeatureNeeds, sojourn.FeatureHeld, sojourn.FeatureAttempts, sojourn.FeatureParallelism, sojourn.FeatureSpeed, sojourn.FeatureOpen
 	in := func(p func() sojourn.Policy) fair.Pool { return fair.Pool{Policy: p} }
 	newTD, newRTMR, newMARS := constructors.TD.With(td.Options{}), constructors.RTMR.With(rtmr.Options{}), constructors.MarS.With(mars.Options{})
 	for _, tc := range []struct {
@@ -24,12 +24,12 @@ func TestFairSupportsWhatAllPoolsSupport(t *testing.T) {
 		pools map[string]fair.Pool
 		want  sojourn.Features
 	}{
-		{"no pools", nil, needs | held | attempts | parallel | speed},
-		{"pools without policies", map[string]fair.Pool{"a": {}, "a/b": {Weight: 2}}, needs | held | attempts | parallel | speed},
-		{"all know all", map[string]fair.Pool{"a": in(constructors.FIFO.With(fifo.Options{})), "b": in(constructors.SRPT.With(baseline.SRPTOptions{}))}, needs | held | attempts | parallel | speed},
-		{"td", map[string]fair.Pool{"a": in(newTD)}, held | attempts | parallel | speed},
-		{"mars below", map[string]fair.Pool{"a/b/c": in(newMARS)}, held | attempts | parallel | speed},
-		{"every other pool", map[string]fair.Pool{"": in(newTD), "a": {}}, held | attempts | parallel | speed},
+		{"no pools", nil, needs | held | attempts | parallel | speed | open},
+		{"pools without policies", map[string]fair.Pool{"a": {}, "a/b": {Weight: 2}}, needs | held | attempts | parallel | speed | open},
+		{"all know all", map[string]fair.Pool{"a": in(constructors.FIFO.With(fifo.Options{})), "b": in(constructors.SRPT.With(baseline.SRPTOptions{}))}, needs | held | attempts | parallel | speed | open},
+		{"td", map[string]fair.Pool{"a": in(newTD)}, held | attempts | parallel | speed | open},
+		{"mars below", map[string]fair.Pool{"a/b/c": in(newMARS)}, held | attempts | parallel | speed | open},
+		{"every other pool", map[string]fair.Pool{"": in(newTD), "a": {}}, held | attempts | parallel | speed | open},
 		{"fifo and rtmr", map[string]fair.Pool{"a": in(constructors.FIFO.With(fifo.Options{})), "b": in(newRTMR)}, attempts},
 		{"rtmr and td", map[string]fair.Pool{"a": in(newRTMR), "b": in(newTD)}, attempts},
 		{"an unknown one", map[string]fair.Pool{"a": in(func() sojourn.Policy {

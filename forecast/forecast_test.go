@@ -94,6 +94,28 @@ func TestForesee(t *testing.T) {
 	}
 }
 
+// An open job finishes in a forecast when the tasks that it has do; one that has none left has no finish, and nothing waits for it.
+func TestOpenJobs(t *testing.T) {
+	w := watch(t)
+	for _, ev := range []sojourn.Event{
+		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 3, Open: true, Phases: []sojourn.Phase{{Tasks: 1, Estimate: 5 * time.Second}}}},
+		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 4, Open: true, Phases: []sojourn.Phase{{Tasks: 1, Estimate: 5 * time.Second}}}},
+		{Kind: sojourn.TaskDone, Task: sojourn.TaskID{Job: 4}},
+	} {
+		ev.At = sojourn.Time(5 * time.Second)
+		if err := w.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := w.Foresee(context.Background(), forecast.Question{Policy: another, Draws: 10})
+	if err != nil || len(f.Jobs) != 4 {
+		t.Fatalf("Foresee = %v, %v", f, err)
+	}
+	if f.Jobs[2].Finish == nil || f.Jobs[3].Finish != nil {
+		t.Errorf("the open job with a task finishes at %v, the one without at %v", f.Jobs[2].Finish, f.Jobs[3].Finish)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	w := watch(t)
 	many, unknown := (*forecast.TooManyError)(nil), (*forecast.UnknownError)(nil)

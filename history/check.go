@@ -45,7 +45,7 @@ func Check(entries iter.Seq2[Entry, error]) iter.Seq2[Entry, error] {
 }
 
 // known are the features that a history may use.
-const known = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeatureSpeed | sojourn.FeaturePriority
+const known = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeatureSpeed | sojourn.FeaturePriority | sojourn.FeatureOpen
 
 // An account is the state that a history has reached so far.
 type account struct {

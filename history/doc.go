@@ -82,7 +82,7 @@
 //
 // A job has the fields of sojourn.Job, then its phases, each after a bar:
 //
-//	job       = id [ age name pool weight priority deadline parallelism release sequence ] { "|" phase } .
+//	job       = id [ age name pool weight priority deadline parallelism release sequence open ] { "|" phase } .
 //	age       = "age=" time .
 //	name      = "name=" string .                 likewise pool
 //	weight    = "weight=" decimal .
@@ -91,6 +91,7 @@
 //	parallelism = "parallelism=" number .       tasks that may run at a time
 //	release   = "release=" time .                no task starts before it
 //	sequence  = "sequence=" string .             jobs of one sequence run one after the other
+//	open      = "open=all" .                     more tasks may come
 //	phase     = tasks [ "x" time ] [ class after needs held estimates inputs bytes delays ] .
 //	after     = "after=" ( number | "none" ) .   "none" is NoBarrier
 //	needs     = "needs=" ( number { "+" number } | "-" ) .   "-" if it needs none

@@ -225,6 +225,9 @@ func appendJob(dst []byte, j *sojourn.Job) []byte {
 	if j.Sequence != "" {
 		dst = appendString(append(dst, " sequence="...), j.Sequence)
 	}
+	if j.Open {
+		dst = append(dst, " open="+allTasks...)
+	}
 	for i := range j.Phases {
 		dst = appendPhase(append(dst, " | "...), &j.Phases[i])
 	}

@@ -174,8 +174,10 @@ func (p *parser) event(ev *sojourn.Event) {
 		ev.Task, _ = p.task(false)
 	case sojourn.OutputLost:
 		ev.Task, ev.Attempt = p.task(true)
-	case sojourn.TaskAdopted, sojourn.TaskFinished:
+	case sojourn.TaskAdopted:
 		p.report(ev, "slot", "service")
+	case sojourn.TaskFinished:
+		p.report(ev, "slot", "service", "cost")
 	case sojourn.TaskProgress:
 		p.report(ev, "slot", "progress", "service")
 	case sojourn.TaskFailed:
@@ -211,7 +213,7 @@ func (p *parser) report(ev *sojourn.Event, keys ...string) {
 
 // job reads the fields and the phases of a job, and the age of one that is adopted.
 func (p *parser) job(ev *sojourn.Event) {
-	j, keys := ev.Job, []string{"name", "pool", "weight", "priority", "deadline", "parallelism", "release", "sequence"}
+	j, keys := ev.Job, []string{"name", "pool", "weight", "priority", "deadline", "parallelism", "release", "sequence", "open"}
 	if ev.Kind == sojourn.JobAdopted {
 		keys = append(keys, "age")
 	}
@@ -235,6 +237,8 @@ func (p *parser) job(ev *sojourn.Event) {
 			j.Release = sojourn.Time(v.duration())
 		case "sequence":
 			j.Sequence = v.string()
+		case "open":
+			j.Open = v.all(key)
 		}
 	})
 	for p.tok == "|" {

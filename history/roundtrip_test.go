@@ -115,7 +115,7 @@ func job(t *rapid.T) *sojourn.Job {
 		Weight:   rapid.OneOf(rapid.Just(0.0), rapid.Just(math.Inf(-1)), rapid.Float64(), rapid.Float64Range(0, 8)).Draw(t, "weight"),
 		Priority: rapid.Int32().Draw(t, "priority"),
 		Deadline: sojourn.Time(duration(t, "deadline")), Parallelism: number[uint32](t, "parallelism"),
-		Release: sojourn.Time(duration(t, "release")), Sequence: text(t, "sequence"),
+		Release: sojourn.Time(duration(t, "release")), Sequence: text(t, "sequence"), Open: rapid.Bool().Draw(t, "open"),
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "phases") {
 		nodes := some(t, "inputs", func(t *rapid.T, label string) []sojourn.NodeID {

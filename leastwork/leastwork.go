@@ -87,6 +87,10 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	if err := p.queue.Ledger.Check(&ev); err != nil {
 		return err
 	}
+	var before *sojourn.Job // what was told of a job that is revised
+	if ev.Kind == sojourn.JobRevised {
+		before = p.queue.Ledger.Job(ev.Job.ID).Spec()
+	}
 	c := p.queue.Apply(&ev)
 	if c.Job == nil {
 		return nil
@@ -99,7 +103,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		p.enrol(c.Job, ev.Service)
 	case sojourn.JobRevised:
 		for i := range c.Job.Data.phases {
-			c.Job.Data.phases[i].describe(&c.Job.Spec().Phases[i], c.Job.Phase(i))
+			c.Job.Data.phases[i].revise(&before.Phases[i], &c.Job.Spec().Phases[i], c.Job.Phase(i))
 		}
 		p.measure(c.Job)
 	case sojourn.JobCancelled:

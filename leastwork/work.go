@@ -93,9 +93,29 @@ func (ph *phase) describe(spec *sojourn.Phase, account *ledger.Phase) {
 			}
 		}
 	}
+	ph.bucket = reserve.Bucket(reserve.Longest(spec, 0))
+	ph.average(spec)
+}
+
+// average computes what a task is told to take in the mean.
+func (ph *phase) average(spec *sojourn.Phase) {
 	mean, _ := ph.all.QuoRem(wide.From64(uint64(spec.Tasks)))
 	ph.each = time.Duration(mean.Lo)
-	ph.bucket = reserve.Bucket(reserve.Longest(spec, 0))
+}
+
+// revise takes in a description that replaces another one. Of one that has grown it reads the new tasks only.
+func (ph *phase) revise(old, spec *sojourn.Phase, account *ledger.Phase) {
+	if !charge.Grown(old, spec) {
+		ph.describe(spec, account)
+		return
+	}
+	for i := old.Tasks; i < spec.Tasks; i++ {
+		each := spec.EstimateOf(i)
+		ph.told = ph.told && each > 0
+		ph.all, ph.left = ph.all.Add(wide.From64(uint64(each))), ph.left.Add(wide.From64(uint64(each)))
+		ph.bucket = max(ph.bucket, reserve.Bucket(each))
+	}
+	ph.average(spec)
 }
 
 // grows reports whether the work of a phase grows while time passes: the oldest task runs on,

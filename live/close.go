@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// Close ends the pool. It accepts no more jobs, waits until all jobs have ended, and takes all slots
+// Close ends the pool. It accepts no more jobs and no more tasks, waits until all jobs have ended, and takes all slots
 // away. If ctx ends first, the jobs are cancelled, with [ErrClosed] as the reason, and Close waits
 // for their attempts. For a hard stop, ctx has ended already. No goroutine of the pool is left when
 // Close returns, except those of tasks that ignore their contexts.
@@ -27,6 +27,7 @@ func (p *Pool) Close(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	p.closed = true
+	p.completeAll()
 	p.endStranded()
 	p.checkDrained()
 	p.settle(nil)
@@ -49,6 +50,16 @@ func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return errors.Join(err, p.end())
+}
+
+// completeAll lets open jobs end as others do.
+func (p *Pool) completeAll() {
+	for _, h := range p.jobs.all() {
+		if spec := *h.latest(); spec.Open && h.err == nil {
+			spec.Open = false
+			_ = p.replace(h, &spec) // the store has failed, and ends the pool
+		}
+	}
 }
 
 // end lets go of the policy when no attempt runs and no job is left. It returns what was not as it should be.

@@ -196,8 +196,8 @@ func (p *Pool) recordEnd(h *Handle, why error) {
 	e := &entry{at: p.d.Time(), told: p.opt.OnEnd == nil, err: why, saved: m.saved}
 	e.Ended = Ended{ID: h.spec.ID, Key: m.key, Name: h.spec.Name, Pool: h.spec.Pool, First: m.past.first, FailedTasks: m.failed, Failures: m.failures, Lost: m.lost, Saved: byText(m.saved),
 		Submitted: now.Add(-e.at.Sub(h.at)), At: now}
-	for i := range h.spec.Phases {
-		e.Tasks += h.spec.Phases[i].Tasks
+	for i := range h.latest().Phases {
+		e.Tasks += h.latest().Phases[i].Tasks
 	}
 	e.Attempts = e.Tasks - int(h.left) - m.failed + m.failures + m.lost + m.past.away + int(h.running)
 	switch {

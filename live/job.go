@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -43,6 +44,10 @@ type Job struct {
 
 	// Retry says what happens to a task that fails. Nil means what the Options say.
 	Retry *Retry
+
+	// Open says that more tasks may come: the job does not end when all its tasks are done. [Handle.Add] adds some, and
+	// [Handle.Complete] says that no more come. See [sojourn.FeatureOpen] (TestOpenJob).
+	Open bool
 
 	// MaxFailedTasks is how many tasks may fail for good without their job. The job goes on as if they were done, and is
 	// complete when all others are: [Progress].FailedTasks says how many failed. Zero means that the first such task
@@ -239,7 +244,7 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 	if int(int32(j.Priority)) != j.Priority {
 		return nil, fmt.Errorf("live: priority %d: want %d to %d", j.Priority, math.MinInt32, math.MaxInt32)
 	}
-	h.spec = sojourn.Job{Name: j.Name, Pool: j.Pool, Weight: j.Weight, Priority: int32(j.Priority), Parallelism: uint32(j.Parallelism), Sequence: j.Sequence, Phases: h.spec.Phases}
+	h.spec = sojourn.Job{Name: j.Name, Pool: j.Pool, Weight: j.Weight, Priority: int32(j.Priority), Parallelism: uint32(j.Parallelism), Sequence: j.Sequence, Open: j.Open, Phases: h.spec.Phases}
 	if j.Timeout < 0 || j.Deadline < 0 || j.Release < 0 {
 		return nil, fmt.Errorf("live: timeout %v, deadline %v, release %v: want none that is negative", j.Timeout, j.Deadline, j.Release)
 	}
@@ -286,6 +291,9 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 	}
 	return h, nil
 }
+
+// completeWith reports whether the job is over when so many of its tasks are left: it is, if none is left and no more come.
+func (h *Handle) completeWith(left int32) bool { return left == 0 && !h.latest().Open }
 
 // latest returns what was told of the job last.
 func (h *Handle) latest() *sojourn.Job {
@@ -365,32 +373,102 @@ func (h *Handle) SetPriority(n int) error {
 	return h.revise(func(j *sojourn.Job) { j.Priority = int32(n) })
 }
 
+// Add adds tasks at the end of a phase of an [Job].Open job, one for each estimate; zero means unknown. Their [Task].Index counts on
+// from that of the phase's last task: first is the least. It takes no longer for a job of many tasks, but for policies that
+// look at all of them. The error says what is wrong with the phase or an estimate, or is one of those of SetParallelism, and
+// [ErrClosed] also when [Pool.Close] was called; then nothing has changed. Under a [Durable] policy the tasks survive when Add
+// returns (TestOpenJob, TestOpenDurableJob).
+func (h *Handle) Add(phase int, estimates ...time.Duration) (first int, err error) {
+	if phase < 0 || phase >= len(h.spec.Phases) {
+		return 0, fmt.Errorf("live: tasks are added to phase %d of %d", phase, len(h.spec.Phases))
+	}
+	if m := h.more.get(); m.results != nil && m.results[phase] != nil || h.spec.Phases[phase].Inputs.Len() > 0 || h.spec.Phases[phase].Bytes != nil {
+		return 0, fmt.Errorf("live: tasks are added to phase %d, which has Results, inputs or sizes", phase)
+	}
+	pos, err := h.pool.revise(h, func(j *sojourn.Job) error {
+		if !j.Open || h.pool.closed {
+			return ErrClosed
+		}
+		j.Phases = slices.Clone(j.Phases)
+		first = addTasks(&j.Phases[phase], estimates)
+		return nil
+	}, func() {
+		h.left += int32(len(estimates))
+		h.work(phase).left += int32(len(estimates))
+	})
+	if err != nil {
+		return 0, err
+	}
+	return first, h.pool.commit(pos)
+}
+
+// addTasks adds tasks to the description of a phase, in the memory of its list of estimates where there is room, and returns
+// the number of the first one.
+func addTasks(ph *sojourn.Phase, estimates []time.Duration) (first int) {
+	first = ph.Tasks
+	ph.Tasks += len(estimates)
+	if ph.Estimates == nil && slices.ContainsFunc(estimates, func(d time.Duration) bool { return d != 0 }) {
+		ph.Estimates = make([]time.Duration, first, ph.Tasks) // for them Estimate counts
+	}
+	if ph.Estimates != nil {
+		ph.Estimates = append(ph.Estimates, estimates...)
+	}
+	return first
+}
+
+// Complete says that no more tasks of an [Job].Open job come: it ends, as any other, when all that it has are done. The errors are those
+// of SetParallelism. While the job lives, to call it again changes nothing. [Pool.Close] does it for all jobs (TestOpenJob).
+func (h *Handle) Complete() error { return h.revise(func(j *sojourn.Job) { j.Open = false }) }
+
 // revise changes the description of a job. Under a [Durable] policy the change is durable when revise returns.
 func (h *Handle) revise(change func(*sojourn.Job)) error {
-	pos, err := h.pool.revise(h, change)
+	pos, err := h.pool.revise(h, func(j *sojourn.Job) error {
+		change(j)
+		return nil
+	}, func() {})
 	if err != nil {
 		return err
 	}
 	return h.pool.commit(pos)
 }
 
-// revise changes the description of a job, and returns what has to be durable before that is acknowledged.
-func (p *Pool) revise(h *Handle, change func(*sojourn.Job)) (pos int64, err error) {
+// revise changes the description of a job, unless change returns an error, and then what the pool keeps. It returns what has to be
+// durable before that is acknowledged.
+func (p *Pool) revise(h *Handle, change func(*sojourn.Job) error, keep func()) (pos int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over || p.suspended {
 		return 0, ErrClosed
 	}
 	revised := *h.latest()
-	change(&revised)
-	err = p.observe(sojourn.Event{Kind: sojourn.JobRevised, Job: &revised})
-	if err == nil {
-		h.extend().revised = &revised
-		p.announce.revised(h, &revised)
+	if err := change(&revised); err != nil {
+		return 0, err
+	}
+	if err = p.replace(h, &revised); err == nil {
+		keep()
 		pos = p.kept.position()
 	}
 	p.settle(nil)
 	return pos, err
+}
+
+// replace replaces the description of a job. If that completes the job, it ends.
+func (p *Pool) replace(h *Handle, revised *sojourn.Job) error {
+	ev := sojourn.Event{Kind: sojourn.JobRevised, Job: revised}
+	if !h.ended && h.err == nil && h.running == 0 && h.left == 0 && !revised.Open {
+		p.recordEnd(h, nil)
+		p.must(ev)
+		h.extend().revised = revised
+		p.announce.revised(h, revised)
+		p.finish(h)
+		return p.broken
+	}
+	err := p.observe(ev)
+	if err == nil {
+		h.extend().revised = revised
+		p.announce.revised(h, revised)
+	}
+	return err
 }
 
 // Progress says how far a job is.
@@ -421,8 +499,8 @@ func (h *Handle) Progress() Progress {
 func (h *Handle) progress() Progress {
 	m := h.more.get()
 	pr := Progress{Done: -int(h.left) - m.failed, Running: int(h.running), Held: len(m.held), FailedTasks: m.failed, Suspects: m.suspects, Parked: m.parked, Ended: h.ended, Err: h.err}
-	for i := range h.spec.Phases {
-		pr.Tasks += h.spec.Phases[i].Tasks
+	for i := range h.latest().Phases {
+		pr.Tasks += h.latest().Phases[i].Tasks
 	}
 	pr.Done += pr.Tasks
 	for _, t := range m.tasks { //sojourn:unordered sums

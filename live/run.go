@@ -155,7 +155,7 @@ func (p *Pool) ended(a *attempt, store func(), err error) {
 		ev = driver.Failed(a.Assignment, sojourn.CauseTask)
 	}
 	ev.Cost = a.ctx.now().cost
-	if err == nil && h.err == nil && h.left == 1 {
+	if err == nil && h.err == nil && h.completeWith(h.left-1) {
 		p.recordEnd(h, nil)
 	}
 	p.must(ev)
@@ -190,7 +190,7 @@ func (p *Pool) ended(a *attempt, store func(), err error) {
 		p.failed(h, a.Task, err)
 	}
 	p.leaveTrial(a)
-	if !h.ended && h.running == 0 && (h.left == 0 || h.err != nil) {
+	if !h.ended && h.running == 0 && (h.completeWith(h.left) || h.err != nil) {
 		p.finish(h)
 	}
 }

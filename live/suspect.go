@@ -322,11 +322,11 @@ func (p *Pool) giveUpTask(h *Handle, id sojourn.TaskID, err error) {
 	m.failed++
 	h.left--
 	h.work(int(id.Phase)).left--
-	if h.left == 0 {
+	if h.completeWith(h.left) {
 		p.recordEnd(h, nil)
 	}
 	p.must(sojourn.Event{Kind: sojourn.TaskDone, Task: id})
-	if h.left == 0 && h.running == 0 {
+	if h.completeWith(h.left) && h.running == 0 {
 		p.finish(h)
 	}
 }

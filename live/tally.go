@@ -79,6 +79,12 @@ func (t *Tally) Note(n Note) {
 		t.queued += j.queued
 	case JobRevised:
 		if j := t.live[n.Job.ID]; j != nil {
+			for i := range n.Job.Phases {
+				more := n.Job.Phases[i].Tasks - j.job.Phases[i].Tasks
+				j.waiting[i] += more
+				j.queued += more
+				t.queued += more
+			}
 			j.job = n.Job
 		}
 	case JobEnded:

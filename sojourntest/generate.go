@@ -100,7 +100,7 @@ func (tr *trial) fitting(kind sojourn.EventKind) bool {
 
 // unsupported reports a valid job that the policy may not support.
 func (tr *trial) unsupported() bool {
-	const features = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeaturePriority
+	const features = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeaturePriority | sojourn.FeatureOpen
 	if tr.o.MaxPhases == 0 && !tr.o.NeedsEstimates && tr.o.Classes == nil && tr.o.Supports == nil && tr.o.features&features == features {
 		return false // the policy supports all jobs
 	}
@@ -120,6 +120,7 @@ func (tr *trial) unsupported() bool {
 		if missing&sojourn.FeatureSequence != 0 && tr.oneIn(2) {
 			j.Sequence = "a"
 		}
+		j.Open = missing&sojourn.FeatureOpen != 0 && tr.oneIn(2)
 		if missing&sojourn.FeaturePriority != 0 && tr.oneIn(2) {
 			j.Priority = pick[int32](&tr.draws, -1<<31, -1, 1, 1<<31-1)
 		}

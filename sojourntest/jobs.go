@@ -141,6 +141,7 @@ func (dr *draws) describe(j *sojourn.Job) {
 	if dr.o.features&sojourn.FeatureParallelism != 0 && dr.oneIn(4) {
 		j.Parallelism = uint32(dr.upTo(int64(dr.between(1, 3)), math.MaxUint32))
 	}
+	j.Open = dr.o.features&sojourn.FeatureOpen != 0 && dr.oneIn(6)
 	j.Priority = 0
 	if dr.o.features&sojourn.FeaturePriority != 0 && dr.oneIn(2) {
 		j.Priority = pick[int32](dr, -1, 0, 1, 2)

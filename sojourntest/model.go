@@ -353,8 +353,20 @@ func (j *modelJob) describe(spec *sojourn.Job) {
 	}
 }
 
-// ended reports whether nothing is left to do for j.
-func (j *modelJob) ended() bool {
+// ended reports whether j has left.
+func (j *modelJob) ended() bool { return (!j.spec.Open || j.cancelled) && j.idle() }
+
+// doneButOpen returns a job that has not ended only because it is open; nil if there is none.
+func (m *model) doneButOpen() *modelJob {
+	i := slices.IndexFunc(m.jobs, func(j *modelJob) bool { return j.spec.Open && j.idle() })
+	if i < 0 {
+		return nil
+	}
+	return m.jobs[i]
+}
+
+// idle reports whether nothing is left to do for j.
+func (j *modelJob) idle() bool {
 	for i := range j.tasks {
 		if j.count(i, running) > 0 || !j.cancelled && j.count(i, done) < len(j.tasks[i]) {
 			return false

@@ -463,7 +463,7 @@ func (p *fifo) checkArrival(job *sojourn.Job) error {
 
 // checkFeatures refuses what the policy does not know.
 func (p *fifo) checkFeatures(job *sojourn.Job) error {
-	if (job.Parallelism != 0 || job.Release != 0 || job.Sequence != "" || job.Priority != 0 && p.knows&sojourn.FeaturePriority == 0) && p.bug != ignoresFeatures {
+	if (job.Parallelism != 0 || job.Release != 0 || job.Sequence != "" || job.Open || job.Priority != 0 && p.knows&sojourn.FeaturePriority == 0) && p.bug != ignoresFeatures {
 		return sojourn.ErrUnsupported
 	}
 	for i := range job.Phases {

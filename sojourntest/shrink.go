@@ -301,6 +301,7 @@ var (
 		func(j *sojourn.Job) { j.Deadline = 0 },
 		func(j *sojourn.Job) { j.Release = 0 },
 		func(j *sojourn.Job) { j.Sequence = "" },
+		func(j *sojourn.Job) { j.Open = false },
 		func(j *sojourn.Job) { j.Priority = 0 },
 		func(j *sojourn.Job) { j.Priority = max(-1, min(j.Priority, 1)) },
 		func(j *sojourn.Job) { j.Parallelism = 0 },

@@ -196,6 +196,12 @@ func (tr *trial) finishAll(order int) {
 		if len(tr.m.jobs) == 0 {
 			return
 		}
+		if j := tr.m.doneButOpen(); j != nil {
+			closed := clone(j.spec)
+			closed.Open = false
+			tr.observe(sojourn.Event{Kind: sojourn.JobRevised, At: tr.m.now, Job: closed})
+			continue
+		}
 		if at, ok := tr.m.nextRelease(); ok {
 			if !tr.last.waits || tr.last.wake > at {
 				tr.fail(lawRelease, tr.h, "NextWake() = %v, %v, but a job waits for its release time %v", tr.last.wake, tr.last.waits, at)

@@ -22,7 +22,7 @@ const DefaultTaskTime = time.Minute
 
 // Features are those of package sojourn that the policies of this repository know. A policy that
 // does not know all of them says so in its doc.go.
-const Features = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureSpeed
+const Features = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureSpeed | sojourn.FeatureOpen
 
 // First returns the first of the errors that is not nil, with the name of the package
 // before it, or nil. Without a name it returns the error as it is.

@@ -3,9 +3,11 @@ package ledger
 import (
 	"maps"
 	"math"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
+	"github.com/sojourn-sched/sojourn/internal/charge"
 )
 
 // describe makes a zero job one without a handle. None of its phases is ready.
@@ -258,10 +260,13 @@ func (j *job) cancel() {
 func (j *job) revise(spec *sojourn.Job) {
 	old := j.spec
 	j.describeWhole(spec)
+	j.addWorks(old)
 	j.updateRoom()
+	shrinks := false
 	for i := range spec.Phases {
 		p := &j.phases[i]
 		was, is := old.Phases[i].Tasks, spec.Phases[i].Tasks
+		shrinks = shrinks || is < was
 		before := p.pending.Len()
 		p.pending.AddRange(was, is)
 		p.pending.RemoveFrom(is)
@@ -275,11 +280,37 @@ func (j *job) revise(spec *sojourn.Job) {
 			j.offer(side, i)
 		}
 	}
-	maps.DeleteFunc(j.more.get().tries, func(t task, _ uint32) bool { // of a task that was done without an attempt, and lost
-		return int64(t.index) >= int64(spec.Phases[t.phase].Tasks)
-	})
+	if shrinks {
+		maps.DeleteFunc(j.more.get().tries, func(t task, _ uint32) bool { // of a task that was done without an attempt, and lost
+			return int64(t.index) >= int64(spec.Phases[t.phase].Tasks)
+		})
+	}
 	j.countUnmet()
 	for i := range j.phases {
 		j.updateReady(i)
+	}
+}
+
+// addWorks brings the sums of the estimates up to date, after a description has replaced an old one. A job has none until one of its
+// phases grows for the first time.
+func (j *job) addWorks(old *sojourn.Job) {
+	grown, any := make([]bool, len(j.phases)), false
+	for i := range j.phases {
+		grown[i] = charge.Grown(&old.Phases[i], &j.spec.Phases[i])
+		any = any || grown[i]
+	}
+	first := j.more.get().works == nil
+	if first && !any {
+		return
+	}
+	if m := extend(j); first {
+		m.works = make([]time.Duration, len(j.phases))
+	}
+	for i, works := 0, j.more.works; i < len(works); i++ {
+		if grown[i] && !first {
+			works[i], _ = addWork(works[i], &old.Phases[i], &j.spec.Phases[i])
+		} else {
+			works[i] = j.spec.Phases[i].Work()
+		}
 	}
 }

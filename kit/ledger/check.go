@@ -3,8 +3,10 @@ package ledger
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/charge"
 )
 
 // maxAttempt bounds the attempt numbers of adopted attempts, so that later attempts can
@@ -176,7 +178,7 @@ func (l *cluster) checkOutputLost(ev *sojourn.Event) error {
 }
 
 func (l *cluster) checkRevised(spec *sojourn.Job, known sojourn.Features) error {
-	if err := spec.Check(); err != nil {
+	if err := l.checkDescription(spec); err != nil {
 		return err
 	}
 	j, err := l.jobs.steerable(spec.ID)
@@ -187,6 +189,41 @@ func (l *cluster) checkRevised(spec *sojourn.Job, known sojourn.Features) error 
 		return err
 	}
 	return spec.Features().Check(known)
+}
+
+// checkDescription is the Check of a description of a live job. Of phases that have grown it reads the new tasks only.
+func (l *cluster) checkDescription(spec *sojourn.Job) error {
+	if spec == nil {
+		return spec.Check()
+	}
+	j := l.jobs.find(spec.ID)
+	if j == nil || j.more.get().works == nil || len(spec.Phases) != len(j.phases) {
+		return spec.Check()
+	}
+	short := *spec // without the lists of those that have grown
+	short.Phases = slices.Clone(spec.Phases)
+	for i := range spec.Phases {
+		was, is := &j.spec.Phases[i], &spec.Phases[i]
+		if !charge.Grown(was, is) {
+			continue
+		}
+		short.Phases[i].Estimate, short.Phases[i].Estimates = 0, nil
+		if _, ok := addWork(j.more.works[i], was, is); !ok {
+			return spec.Check()
+		}
+	}
+	return short.Check()
+}
+
+// addWork adds the estimates of the tasks by which a phase has grown to those of the others; false if one is negative or the sum
+// is out of range.
+func addWork(sum time.Duration, was, is *sojourn.Phase) (time.Duration, bool) {
+	for i := was.Tasks; i < is.Tasks; i++ {
+		if sum += is.EstimateOf(i); is.Estimates[i] < 0 || sum < 0 {
+			return 0, false
+		}
+	}
+	return sum, true
 }
 
 // most returns the greatest number of attempts at a task of j.
@@ -223,7 +260,9 @@ func checkRevision(j *job, spec *sojourn.Job) error {
 		if !sameNeeds(is, was) {
 			return bad("phase %d: needs %v were %v", i, is.Needs, was.Needs)
 		}
-		if k := startedFrom(j, i, is.Tasks); k < was.Tasks {
+		if is.Tasks >= was.Tasks {
+			// nothing is dropped
+		} else if k := startedFrom(j, i, is.Tasks); k < was.Tasks {
 			return bad("phase %d: %d tasks, but task %d was assigned, held or done", i, is.Tasks, k)
 		}
 		if was.Inputs.Len() == 0 && is.Inputs.Len() == 0 {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
@@ -46,6 +47,8 @@ type more struct {
 	feeds [][]int         // by phase: those that wait for it; nil if each waits for the one before at most
 	unmet []int32         // by phase: how many of its Needs are not finished; nil as feeds is
 	early []bitset.Set    // by side: what is startable of the phases below its first, perhaps with some others; nil if nothing ever was
+
+	works []time.Duration // by phase: the sum of the estimates; nil until a phase grows
 
 	turned int32 // the phase, counted from 1, that the latest event has made whole, or no longer whole; 0 if none
 }
@@ -188,7 +191,9 @@ func (j *job) Tried() iter.Seq2[sojourn.TaskID, uint32] {
 func (j *job) Cancelled() bool { return j.cancelled }
 
 // Ended reports whether nothing is left to do for j.
-func (j *job) Ended() bool { return j.running == 0 && (j.left == 0 || j.cancelled) }
+func (j *job) Ended() bool {
+	return j.running == 0 && (j.left == 0 && !j.spec.Open || j.cancelled)
+}
 
 // SideOf returns the part of j that runs on class c, or nil.
 func (j *job) SideOf(c sojourn.Class) *Side {

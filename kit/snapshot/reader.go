@@ -190,6 +190,10 @@ func (r *Reader) Job() *sojourn.Job {
 			j.Priority = int32(priority)
 			r.Check(i == 0 && priority != 0 && int64(j.Priority) == priority, "a priority is out of range, or said where there is none")
 		}
+		if parts&jobIsOpen != 0 {
+			j.Open = true
+			r.Check(i == 0, "a job is open where that is not said")
+		}
 		if r.err != nil {
 			return nil
 		}

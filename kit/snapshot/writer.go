@@ -119,10 +119,11 @@ const (
 	hasDelays
 	hasNeeds
 	isHeld
-	jobWaits                                                   // in the first phase: the release time and the sequence of the job come after it
-	jobRanks                                                   // in the first phase: the priority of the job comes after it, and after what jobWaits adds
-	allLists = hasEstimates | hasInputs | hasBytes | hasDelays // of a value for each task
-	allParts = allLists | hasNeeds | isHeld | jobWaits | jobRanks
+	jobWaits                                                    // in the first phase: the release time and the sequence of the job come after it
+	jobRanks                                                    // in the first phase: the priority of the job comes after it, and after what jobWaits adds
+	jobIsOpen                                                   // in the first phase: more tasks of the job may come
+	allLists  = hasEstimates | hasInputs | hasBytes | hasDelays // of a value for each task
+	allParts  = allLists | hasNeeds | isHeld | jobWaits | jobRanks | jobIsOpen
 )
 
 // Job writes the description of a job.
@@ -141,6 +142,9 @@ func (w *Writer) Job(j *sojourn.Job) {
 		}
 		if i == 0 && j.Priority != 0 {
 			parts |= jobRanks
+		}
+		if i == 0 && j.Open {
+			parts |= jobIsOpen
 		}
 		w.phase(&j.Phases[i], parts)
 		if parts&jobWaits != 0 {

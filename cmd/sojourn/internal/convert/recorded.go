@@ -158,18 +158,17 @@ func (r *recorder) observe(e *history.Entry) error {
 	return nil
 }
 
-// resize makes room for a time of each task, and keeps those that are known.
+// resize makes room for a time of each task, and keeps those that are known. An open job is read as one that had its last tasks from
+// the beginning.
 func (j *recordedJob) resize() {
-	old := j.times
-	j.times = make([][]time.Duration, len(j.Phases))
+	j.Open = false
+	if j.times == nil {
+		j.times = make([][]time.Duration, len(j.Phases))
+	}
 	for i, p := range j.Phases {
-		j.times[i] = make([]time.Duration, p.Tasks)
-		n := 0
-		if i < len(old) {
-			n = copy(j.times[i], old[i])
-		}
-		for k := n; k < p.Tasks; k++ {
-			j.times[i][k] = unknown
+		j.times[i] = j.times[i][:min(p.Tasks, len(j.times[i]))]
+		for len(j.times[i]) < p.Tasks {
+			j.times[i] = append(j.times[i], unknown)
 		}
 	}
 }

@@ -1,0 +1,183 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/leastwork"
+	"github.com/sojourn-sched/sojourn/live"
+)
+
+// A calls lists the tasks that have run.
+type calls struct {
+	mu   sync.Mutex
+	list []uint32
+}
+
+func (c *calls) run(_ context.Context, t live.Task) error {
+	time.Sleep(time.Second)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, t.Index)
+	return nil
+}
+
+func (c *calls) sorted() []uint32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(slices.Values(c.list))
+}
+
+// An open job goes on with tasks that are added, also after all that it had are done, and ends as finished once it is complete.
+func TestOpenJob(t *testing.T) {
+	for name, p := range map[string]func() sojourn.Policy{
+		"fifo": newFIFO, "default": func() sojourn.Policy { return must(leastwork.New(leastwork.Options{})) }, "fair": func() sojourn.Policy { return must(fair.New(fair.Options{})) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var ran calls
+			errNo := errors.New("no")
+			var tally live.Tally
+			pool := must(live.New(p(), live.Options{Slots: 2, Observer: &tally, Remember: 10}))
+			h := must(pool.Submit(bg, live.Job{Open: true, Phases: []live.Phase{{Tasks: 1, Run: ran.run}}}))
+			for i, estimates := range [][]time.Duration{{0}, {time.Second, 0}, {}, {time.Minute}} {
+				time.Sleep(time.Minute) // it has nothing to do meanwhile
+				if pr := h.Progress(); pr.Ended || pr.Done != pr.Tasks {
+					t.Fatalf("%s: an open job whose tasks are done: %+v", name, pr)
+				}
+				before := h.Progress().Tasks
+				first, err := h.Add(0, estimates...)
+				if err != nil || first != before {
+					t.Fatalf("%s: Add %d: the first of the tasks is %d, %v; want %d", name, i, first, err, before)
+				}
+				if g := tally.Read(); g.Queued+g.Running != len(estimates) {
+					t.Errorf("%s: after %d tasks were added, %d are queued and %d run", name, len(estimates), g.Queued, g.Running)
+				}
+			}
+			if _, err := h.Add(0, -1); !errors.Is(err, sojourn.ErrInvalidJob) {
+				t.Errorf("%s: a negative estimate: %v", name, err)
+			}
+			if _, err := h.Add(1, 0); err == nil {
+				t.Errorf("%s: a phase that there is not: no error", name)
+			}
+			wantError(t, "Complete", h.Complete(), nil)
+			if _, err := h.Add(0, 0); !errors.Is(err, live.ErrClosed) {
+				t.Errorf("%s: a task after Complete: %v", name, err)
+			}
+			wantError(t, "Wait", h.Wait(bg), nil)
+			if e, ok := h.Ended(); !ok || e.Outcome != live.Finished || e.Tasks != 5 || e.Attempts != 5 {
+				t.Errorf("%s: the job ended as %+v", name, e)
+			}
+			if got := ran.sorted(); !slices.Equal(got, []uint32{0, 1, 2, 3, 4}) {
+				t.Errorf("%s: tasks %d ran", name, got)
+			}
+			idle := must(pool.Submit(bg, live.Job{Open: true, Phases: []live.Phase{{Tasks: 1, Run: ran.run}}}))
+			failing := must(pool.Submit(bg, live.Job{Open: true, Phases: []live.Phase{{Tasks: 1, Run: func(context.Context, live.Task) error { return errNo }}}}))
+			wantError(t, "an open job that fails", failing.Wait(bg), errNo)
+			time.Sleep(time.Minute)
+			wantError(t, "Close", pool.Close(bg), nil) // it does not wait for what may come
+			wantError(t, "the job that Close completes", idle.Wait(bg), nil)
+			if _, err := idle.Add(0, 0); !errors.Is(err, live.ErrClosed) {
+				t.Errorf("%s: a task after Close: %v", name, err)
+			}
+		})
+	}
+}
+
+// Tasks that were added survive a restart; the next process adds more of them, and completes the job.
+func TestOpenDurableJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ran calls
+		d := newDisk()
+		o := live.Options{Slots: 1, Remember: 10, Handlers: map[string]live.Handler{"run": func(ctx context.Context, t live.Task, _ []byte) error { return ran.run(ctx, t) }}}
+		p, _ := openDisk(d, o)
+		h := must(p.Submit(bg, live.Job{Handler: "run", Open: true, Phases: []live.Phase{{Tasks: 1}}}))
+		must(h.Add(0, 0, time.Second))
+		time.Sleep(1500 * time.Millisecond)
+		wantError(t, "Suspend", p.Suspend(bg), nil)
+		p, _ = openDisk(d, o)
+		again := handle(p, h.ID())
+		if first, err := again.Add(0, 0); first != 3 || err != nil {
+			t.Errorf("Add = %d, %v, want 3", first, err)
+		}
+		time.Sleep(time.Minute)
+		if pr := again.Progress(); pr.Ended || pr.Done != 4 || pr.Tasks != 4 {
+			t.Errorf("the job after a restart: %+v", pr)
+		}
+		wantError(t, "Suspend", p.Suspend(bg), nil)
+		p, _ = openDisk(d, o)
+		again = handle(p, h.ID())
+		wantError(t, "Complete", again.Complete(), nil)
+		if e, ok := again.Ended(); !ok || e.Outcome != live.Finished || e.Tasks != 4 {
+			t.Errorf("the job ended as %+v, %t", e, ok)
+		}
+		wantError(t, "Close", p.Close(bg), nil)
+		p, _ = openDisk(d, o)
+		if list := p.Ended(); len(list) != 1 || list[0].Outcome != live.Finished {
+			t.Errorf("the next process knows of %+v", list)
+		}
+		wantError(t, "Close", p.Close(bg), nil)
+		if got := ran.sorted(); !slices.Equal(got, []uint32{0, 1, 2, 3}) {
+			t.Errorf("tasks %d ran", got)
+		}
+	})
+}
+
+// What tasks cannot be added to says so.
+func TestAddRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := must(live.New(newFIFO(), live.Options{Slots: 1}))
+		run := func(context.Context, live.Task) error { time.Sleep(time.Second); return nil }
+		results := live.Collect(1, func(context.Context, live.Task) (int, error) { return 1, nil })
+		for i, phase := range []live.Phase{
+			{Tasks: 1, Run: run, Bytes: []int64{5}},
+			{Tasks: 1, Run: run, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{1}})},
+			results.Phase,
+		} {
+			h := must(p.Submit(bg, live.Job{Open: true, Phases: []live.Phase{phase}}))
+			if _, err := h.Add(0, 0); err == nil || errors.Is(err, live.ErrClosed) {
+				t.Errorf("phase %d: %v, want what is wrong with it", i, err)
+			}
+		}
+		h := must(p.Submit(bg, live.Job{Phases: []live.Phase{{Tasks: 1, Run: run}}}))
+		if _, err := h.Add(0, 0); !errors.Is(err, live.ErrClosed) {
+			t.Errorf("a job that is not open: %v", err)
+		}
+		wantError(t, "Complete of a job that is not open", h.Complete(), nil)
+		cancelled := must(p.Submit(bg, live.Job{Open: true, Phases: []live.Phase{{Tasks: 1, Run: run}}}))
+		cancelled.Cancel()
+		if _, err := cancelled.Add(0, 0); !errors.Is(err, sojourn.ErrUnknownJob) {
+			t.Errorf("a cancelled job: %v", err)
+		}
+		wantError(t, "Close", p.Close(bg), nil)
+	})
+}
+
+// A session of a hundred thousand calls takes no longer for the last thousand than for the first, but for noise and the growth of
+// tables: tasks that were added before are not looked at again.
+func TestAddToALargeJob(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute under the race detector")
+	}
+	p := must(live.New(must(leastwork.New(leastwork.Options{})), live.Options{Slots: 1}))
+	h := must(p.Submit(bg, live.Job{Open: true, Phases: []live.Phase{{Tasks: 1, Run: func(context.Context, live.Task) error { return nil }}}}))
+	if allocs := testing.AllocsPerRun(1000, func() { must(h.Add(0, time.Second)) }); allocs > 60 {
+		t.Errorf("%v allocations a task", allocs)
+	}
+	for range 100_000 {
+		must(h.Add(0, time.Second))
+	}
+	wantError(t, "Complete", h.Complete(), nil)
+	wantError(t, "Wait", h.Wait(bg), nil)
+	wantError(t, "Close", p.Close(bg), nil)
+	if pr := h.Progress(); pr.Done != 101_002 {
+		t.Error(fmt.Sprint(pr))
+	}
+}
