@@ -129,8 +129,9 @@ func (s *site) actOnJob(r *http.Request, what string, id sojourn.JobID) error {
 }
 
 func (s *site) actOnTenant(what, tenant, weight string) error {
-	n, ok := s.board.pool.Settings(tenant)
-	if !ok {
+	name, known := s.board.rec.named(tenant)
+	n, ok := s.board.pool.Settings(name)
+	if !ok || !known {
 		return fmt.Errorf("the policy has no tenant %q to %s", shown(tenant), what)
 	}
 	switch what {

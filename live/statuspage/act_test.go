@@ -87,6 +87,7 @@ func TestActions(t *testing.T) {
 		act(409, "do", "format", "job", "1")
 		act(303, "do", "pause", "pool", "etl")
 		act(303, "do", "weight", "pool", "etl", "weight", "7")
+		synctest.Wait()
 		if n, _ := p.Settings("etl"); !n.Paused || n.Weight != 7 {
 			t.Errorf("etl is %+v", n)
 		}

@@ -27,6 +27,7 @@ type jobScreen struct {
 	More         int
 	Took         []tookLine
 	Explain      []Quantity
+	Unexplained  bool // there are too many jobs to ask the policy
 	Helps        []string
 	Error        string
 }
@@ -108,8 +109,11 @@ func (s *site) job(ctx context.Context, sc *screen, sn *snap, x *listed, id sojo
 	if x.gone != nil {
 		return
 	}
-	if sn.all.live <= mostExplained {
+	if j.Unexplained = sn.all.live > mostExplained; !j.Unexplained {
 		j.Explain, _ = s.board.explain(id)
+		for i := range j.Explain {
+			j.Explain[i].Value = shown(j.Explain[i].Value)
+		}
 	}
 	if s.watch == nil {
 		return
@@ -154,7 +158,7 @@ func policies(names []string) (all []change) {
 }
 
 // mostExplained is the most live jobs with which the policy is asked to explain one: it may look at all.
-const mostExplained = 20_000
+const mostExplained = 2 * ranked
 
 // firstStart returns when a job first ran, else end.
 func firstStart(end sojourn.Time, r *Recorder, id sojourn.JobID) sojourn.Time {

@@ -330,10 +330,7 @@ func wrongf(field, format string, args ...any) error {
 
 // filter returns which jobs the parameters ask for.
 func (s *site) filter(ask query, state string, size int) (f filter, err error) {
-	f = filter{State: state, Page: 1, Size: size, Text: ask.Get("q"), Pool: ask.Get("pool"), Tenant: ask.Has("pool") && ask.Get("pool") != ""}
-	if f.Pool == noTenant {
-		f.Pool = ""
-	}
+	f = filter{State: state, Page: 1, Size: size, Text: ask.Get("q"), Pool: ask.Get("pool")}
 	for _, n := range []struct {
 		name        string
 		to          *int

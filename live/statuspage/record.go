@@ -3,9 +3,12 @@ package statuspage
 import (
 	"container/heap"
 	"errors"
+	"fmt"
+	"hash/fnv"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/live"
@@ -97,6 +100,7 @@ type trouble struct {
 
 // A tenant is the jobs of one name of a pool.
 type tenant struct {
+	key                 string // stands for the name in addresses
 	name                string
 	number              int  // of its colour
 	live, late, failing int  // jobs
@@ -123,7 +127,7 @@ func bin(wait time.Duration) (i int, above time.Duration) {
 
 func (r *Recorder) newTenant(name string) *tenant {
 	r.numbers++
-	return &tenant{name: name, number: r.numbers - 3} // the first two are not told apart
+	return &tenant{name: name, key: keyOf(name), number: r.numbers - 3} // the first two are not told apart
 }
 
 // tenant returns the tenant of a name.
@@ -148,7 +152,20 @@ func (r *Recorder) tenant(name string) *tenant {
 	return t
 }
 
-// at returns the window of now, empty if it is new.
+// keyOf returns what stands for the name of a tenant in an address: the name, unless it is long or cannot be shown.
+func keyOf(name string) string {
+	switch {
+	case name == "":
+		return noTenant
+	case len(name) <= 100 && shown(name) == name && utf8.ValidString(name):
+		return name
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name))
+	return fmt.Sprintf("~%016x", h.Sum64())
+}
+
+// atNow returns the window of now, empty if it is new.
 func (t *tenant) atNow(now sojourn.Time) *window {
 	n := int64(now) / int64(windowEvery)
 	for ; t.at < n; t.at++ {
@@ -225,6 +242,7 @@ type span struct {
 type gone struct {
 	id        sojourn.JobID
 	name      string
+	key       string // of the tenant
 	tenant    string
 	colour    int
 	at, end   sojourn.Time
@@ -461,7 +479,7 @@ func (r *Recorder) enter(spec *sojourn.Job, at, since sojourn.Time, done int) *j
 
 // leave forgets a job that has ended, but for what is kept of the ended ones.
 func (r *Recorder) leave(j *job, err error) {
-	g := gone{id: j.spec.ID, name: short(j.spec.Name), tenant: short(j.spec.Pool), colour: j.tenant.number, at: j.at, end: r.now, done: int(j.done), late: j.late}
+	g := gone{id: j.spec.ID, name: short(j.spec.Name), tenant: short(j.spec.Pool), key: keyOf(j.spec.Pool), colour: j.tenant.number, at: j.at, end: r.now, done: int(j.done), late: j.late}
 	for i := range j.spec.Phases {
 		g.all += j.spec.Phases[i].Tasks
 	}
@@ -567,9 +585,9 @@ func (r *Recorder) load(st *live.Status) {
 	r.advance(st.Now)
 	r.jobs, r.due = jobTable{}, nil
 	for _, t := range r.tenants { //sojourn:unordered all are the same
-		*t = tenant{name: t.name, number: t.number}
+		*t = tenant{name: t.name, key: t.key, number: t.number}
 	}
-	*r.all, *r.other = tenant{}, tenant{name: r.other.name, number: r.other.number}
+	*r.all, *r.other = tenant{}, tenant{name: r.other.name, key: r.other.key, number: r.other.number}
 	for i := range st.Jobs {
 		s := &st.Jobs[i]
 		at := st.Now.Add(-s.Age)

@@ -334,7 +334,7 @@ func (sc *screen) list(sn *snap, f filter, l *list) {
 		switch {
 		case l.found > 0:
 			sc.Empty = fmt.Sprintf("This page is empty: there are %s.", verb(l.found, "job", "jobs"))
-		case f.Tenant || f.Text != "":
+		case f.Pool != "" || f.Text != "":
 			sc.Empty = "No job is like that: change the filter, or look at all."
 		case f.State == "ended" && sn.polled:
 			sc.Empty = "Jobs that have ended are not known: give the pool a recorder (NewRecorder and WithRecorder)."
@@ -357,8 +357,8 @@ func (sc *screen) list(sn *snap, f filter, l *list) {
 // query returns the parameters of a filter.
 func (f filter) query() template.URL {
 	v := url.Values{"state": {f.State}}
-	if f.Tenant {
-		v.Set("pool", cmp.Or(f.Pool, noTenant))
+	if f.Pool != "" {
+		v.Set("pool", f.Pool)
 	}
 	if f.Text != "" {
 		v.Set("q", f.Text)
@@ -424,9 +424,9 @@ func (s *snap) cards() []card {
 // tenantLine returns the row of a tenant. Bars are in parts of all slots.
 func (s *snap) tenantLine(t *row, signs map[int]string) tenantLine {
 	slots := float64(max(1, len(s.st.Slots), s.all.running))
-	out := tenantLine{Name: shown(t.name), Pool: t.pool, Sign: signs[t.number], Colour: colour(t.number), Paused: t.paused, Busy: t.running, Bar: 100 * float64(t.running) / slots,
+	out := tenantLine{Name: shown(t.name), Pool: t.key, Sign: signs[t.number], Colour: colour(t.number), Paused: t.paused, Busy: t.running, Bar: 100 * float64(t.running) / slots,
 		Waiting: count(t.waiting), Live: count(t.live), Late: t.late, Failing: t.failing, Ended: t.hour.ended, Failed: t.hour.failed, Several: t.number < 0,
-		Query: filter{State: "all", Pool: t.pool, Tenant: true, Page: 1, Size: 50}.query()}
+		Query: filter{State: "all", Pool: t.key, Page: 1, Size: 50}.query()}
 	if t.weight > 0 {
 		out.Weight = number(t.weight)
 	}

@@ -59,7 +59,7 @@ type snap struct {
 // A row is what is known of a tenant.
 type row struct {
 	t                         *tenant // not to be read: only the recorder may
-	pool, name                string  // of the jobs, and for people
+	pool, key, name           string  // of the jobs, for addresses, and for people
 	number                    int     // negative: several tenants
 	live, idle, late, failing int
 	waiting, running          int
@@ -158,7 +158,7 @@ func (s *snap) copy(r *Recorder) {
 }
 
 func (r *Recorder) row(t *tenant) row {
-	x := row{t: t, pool: t.name, name: t.name, number: t.number, live: t.live, idle: t.idle, late: t.late, failing: t.failing, waiting: t.waiting, running: t.running, entitled: -1}
+	x := row{t: t, pool: t.name, key: t.key, name: t.name, number: t.number, live: t.live, idle: t.idle, late: t.late, failing: t.failing, waiting: t.waiting, running: t.running, entitled: -1}
 	if t.name == "" {
 		x.name = noTenant
 	}
@@ -235,12 +235,11 @@ func (s *snap) divide() {
 
 // A filter says which jobs are listed.
 type filter struct {
-	State  string // one of states
-	Pool   string // of this tenant alone, if Tenant
-	Tenant bool
-	Text   string
-	Page   int // from 1
-	Size   int
+	State string // one of states
+	Pool  string // of this tenant alone, by its key; "": of all
+	Text  string
+	Page  int // from 1
+	Size  int
 }
 
 var states = []string{"waiting", "running", "late", "failing", "ended", "all"}
@@ -275,7 +274,7 @@ func (b *board) list(ctx context.Context, s *snap, f filter) (*list, error) {
 		}
 		if f.State == "ended" {
 			for _, g := range b.rec.goneJobs() {
-				if !f.Tenant || g.tenant == f.Pool {
+				if f.Pool == "" || g.key == f.Pool {
 					enter(listed{job: job{spec: &sojourn.Job{ID: g.id}}, gone: &g, last: g.err}, g.name, g.tenant)
 				}
 			}
@@ -287,7 +286,7 @@ func (b *board) list(ctx context.Context, s *snap, f filter) (*list, error) {
 		}
 		err := b.rec.walk(ctx, s, func(x listed) {
 			x.late = x.late || void[x.spec.ID]
-			if (!f.Tenant || x.spec.Pool == f.Pool) && x.is(f.State) {
+			if (f.Pool == "" || x.tenant.key == f.Pool || x.spec.Pool == f.Pool) && x.is(f.State) {
 				enter(x, x.spec.Name, x.spec.Pool)
 			}
 		})
@@ -435,6 +434,18 @@ func (b *board) find(s *snap, id sojourn.JobID) (x listed, ok bool) {
 		}
 	}
 	return x, false
+}
+
+// named returns the name of the tenant with a key.
+func (r *Recorder) named(key string) (name string, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name, t := range r.tenants { //sojourn:unordered one has it
+		if t.key == key {
+			return name, true
+		}
+	}
+	return "", false
 }
 
 // spansOf returns the attempts of a job, the first one first, and who had slots between two times: the time by tenant and by job.
