@@ -206,7 +206,7 @@
 //
 // These run Go functions with package live: examples/wordcount as map and reduce, examples/cifarm
 // with pools and limits, examples/inference with short requests among batches, and
-// examples/shadowrun with a second policy that watches.
+// examples/shadowrun with a second policy that watches. examples/proxy stands before a model server.
 //
 // # Concurrency
 //

@@ -94,8 +94,10 @@ type Pass struct {
 	// Guarded by the lock of the door.
 	state state
 	since time.Time // when it was admitted
-	guess float64   // what it was charged then, in expect.go
 	cost  uint64
+
+	guess  float64 // what it was charged then, in expect.go
+	priced bool    // in the unit of costs
 }
 
 type state uint8
@@ -230,7 +232,8 @@ func passOf(ctx context.Context) *Pass {
 }
 
 // Charge says what the request of ctx has cost so far, in a unit that all requests have in common. It may be called while a
-// response is streamed; the last call before the request leaves counts. Without a call, the cost is the time in the handler.
+// response is streamed; the last call before the request leaves counts. If no request calls it, costs are times in the handler. A request
+// that does not, where others do, is charged what such a time has cost of late (TestChargeOfFew).
 // It does nothing if ctx comes from no request that a door has admitted (TestCharge).
 func Charge(ctx context.Context, cost uint64) {
 	if p := passOf(ctx); p != nil {

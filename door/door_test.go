@@ -573,6 +573,36 @@ func TestCharge(t *testing.T) {
 	})
 }
 
+// Requests that fail before they know what they have cost are charged by their time, at the price of late: who says nothing gets no more.
+func TestChargeOfFew(t *testing.T) {
+	inDoor(t, 2, door.Options{}, func(t *testing.T, d *door.Door) {
+		ctx, cancel := context.WithTimeout(bg, 2000*time.Second)
+		defer cancel()
+		var got [2]atomic.Int64
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					p, err := d.Enter(ctx, door.Request{Tenant: string("ab"[i%2])})
+					if err != nil {
+						return
+					}
+					time.Sleep(time.Second)
+					if i%2 == 0 {
+						door.Charge(p.Context(), 50)
+					}
+					p.Leave()
+					got[i%2].Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if a, b := got[0].Load(), got[1].Load(); math.Abs(float64(a)/float64(b)-1) > .05 {
+			t.Errorf("a has had %d and b %d, want the same", a, b)
+		}
+	})
+}
+
 // With 10,000 waiting, of 200 tenants or of as many, the question allocates next to nothing: BenchmarkExpect has the time.
 func TestExpectTakesLittle(t *testing.T) {
 	for _, tenants := range []int{200, 10_000} {
@@ -623,30 +653,33 @@ func BenchmarkExpect(b *testing.B) {
 
 // What a request costs that waits among 10,000 others of 200 tenants, is in the handler for no time, and leaves; and one that need not wait.
 func BenchmarkEnter(b *testing.B) {
-	b.Run("waiting=10_000", func(b *testing.B) {
-		d := mustDoor(b, places, door.Options{MaxWaiting: 1 << 20})
-		var left atomic.Int64
-		left.Store(int64(b.N))
-		var wg sync.WaitGroup
-		b.ReportAllocs()
-		b.ResetTimer()
-		for i := range 10_000 + places {
-			tenant := fmt.Sprint("tenant", i%200)
-			wg.Go(func() {
-				for left.Add(-1) >= 0 {
-					p := must(d.Enter(bg, door.Request{Tenant: tenant}))
-					runtime.Gosched()
-					p.Leave()
-				}
-			})
-		}
-		wg.Wait()
-	})
-	b.Run("waiting=0", func(b *testing.B) {
+	for _, name := range []string{"semaphore", "door"} {
+		b.Run(name+"/waiting=10_000", func(b *testing.B) { benchmarkWaiting(b, newSystem(b, name, places)) })
+	}
+	b.Run("door/waiting=0", func(b *testing.B) {
 		d := mustDoor(b, places, door.Options{})
 		b.ReportAllocs()
 		for b.Loop() {
 			must(d.Enter(bg, door.Request{Tenant: "a"})).Leave()
 		}
 	})
+}
+
+func benchmarkWaiting(b *testing.B, s system) {
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var wg sync.WaitGroup
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range 10_000 + places {
+		tenant := fmt.Sprint("tenant", i%200)
+		wg.Go(func() {
+			for left.Add(-1) >= 0 {
+				leave := must(s.enter(bg, tenant, ""))
+				runtime.Gosched()
+				leave(0)
+			}
+		})
+	}
+	wg.Wait()
 }

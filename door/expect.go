@@ -3,6 +3,8 @@ package door
 import (
 	"math"
 	"time"
+
+	"github.com/sojourn-sched/sojourn/live"
 )
 
 // A tag is what a tenant was charged: the cost of its requests that have left, and the mean cost of late for each that is in the handler.
@@ -13,7 +15,7 @@ import (
 func (d *Door) start(p *Pass) {
 	t := p.t
 	d.at = max(d.at, t.tag)
-	p.guess = d.meanCost(t)
+	p.guess, p.priced = d.meanCost(t), d.priced
 	t.tag += p.guess
 }
 
@@ -21,11 +23,25 @@ func (d *Door) start(p *Pass) {
 func (d *Door) finish(p *Pass) {
 	held := time.Since(p.since).Seconds()
 	cost := held
-	if p.cost > 0 {
+	switch {
+	case p.cost > 0 && !d.priced:
+		d.price()
+		d.cost, d.priced = float64(p.cost), true
+		fallthrough
+	case p.cost > 0:
 		cost = float64(p.cost)
+		d.paid += (cost - d.paid) / 64
+		d.paidFor += (held - d.paidFor) / 64
+	case d.priced:
+		cost = max(held*d.paid/max(d.paidFor, 1e-9), 1)
+		live.Charge(p.permit.Context(), uint64(min(cost, 1<<62)))
 	}
 	t := p.t
-	t.tag += cost - p.guess
+	if p.priced == d.priced {
+		t.tag -= p.guess
+	}
+	t.tag += cost
+	d.cost += (cost - d.cost) / 64
 	t.ended = min(t.ended+1, 16)
 	t.cost += (cost - t.cost) / float64(t.ended)
 	t.held += (held - t.held) / float64(t.ended)
@@ -35,10 +51,19 @@ func (d *Door) finish(p *Pass) {
 	d.held += (held - d.held) / 64
 }
 
+// price is called when the first request says what it has cost: what was charged before was time, and all are level again, as in
+// package fair.
+func (d *Door) price() {
+	d.at = 0
+	for _, t := range d.tenants { //sojourn:unordered each by itself
+		t.tag, t.cost, t.ended = 0, 0, 0
+	}
+}
+
 // meanCost returns what a request of a tenant is thought to cost.
 func (d *Door) meanCost(t *tenant) float64 {
 	if t.ended == 0 {
-		return d.held
+		return d.cost
 	}
 	return t.cost
 }

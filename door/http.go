@@ -45,14 +45,14 @@ func (d *Door) read(r *http.Request) io.ReadCloser {
 		return r.Body
 	}
 	data, err := io.ReadAll(r.Body)
-	rest := io.Reader(r.Body)
+	all := io.Reader(bytes.NewReader(data))
 	if err != nil {
-		rest = failure{err}
+		all = io.MultiReader(all, failure{err})
 	}
 	return struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(data), rest), r.Body}
+	}{all, r.Body} // the server may close its body early, and who reads ours does not see that
 }
 
 // A failure is a reader that fails.

@@ -59,6 +59,10 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer b.now.Add(-1)
 	switch r.URL.Path {
+	case "/late": // net/http closes a body of its own when the response begins
+		fmt.Fprint(w, "late ")
+		w.(http.Flusher).Flush()
+		_, _ = io.Copy(w, r.Body)
 	case "/echo":
 		_, _ = io.Copy(w, r.Body)
 	case "/stream":
@@ -135,6 +139,9 @@ func TestServer(t *testing.T) {
 			free := func() bool { st := d.Status(); return st.Running+st.Waiting == 0 }
 			if _, body, _, err := get(bg, srv, "a", "/echo"); err != nil || body != "hello" {
 				t.Errorf("echo: %q %v", body, err)
+			}
+			if _, body, _, err := get(bg, srv, "a", "/late"); err != nil || body != "late hello" {
+				t.Errorf("a body that is read late: %q %v", body, err)
 			}
 			status, body, trailer, err := get(bg, srv, "a", "/stream")
 			if err != nil || status != 200 || body != "0\n1\n2\n" || trailer.Get("Tokens") != "3" {

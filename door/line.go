@@ -21,7 +21,12 @@ type line struct {
 	promised int        // places in the line that are kept
 	next     time.Time  // when the last place that was promised is due
 	held     float64    // mean time in the handler of late, in seconds
+	cost     float64    // mean cost of late
 	at       float64    // virtual time: see expect.go
+
+	priced        bool    // some request has said what it has cost
+	paid, paidFor float64 // what those that said so have cost of late, and how long they were in the handler
+
 	admitted uint64
 	refused  uint64
 }

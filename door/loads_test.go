@@ -18,19 +18,24 @@ import (
 
 // A system lets work in, on behalf of a session of a tenant.
 type system interface {
-	enter(ctx context.Context, tenant, session string) (leave func(), err error)
+	enter(ctx context.Context, tenant, session string) (leave func(cost uint64), err error)
 	close()
 }
 
 // A doorway is a door as a system.
 type doorway struct{ *door.Door }
 
-func (d doorway) enter(ctx context.Context, tenant, session string) (func(), error) {
+func (d doorway) enter(ctx context.Context, tenant, session string) (func(uint64), error) {
 	p, err := d.Enter(ctx, door.Request{Tenant: tenant, Session: session})
 	if err != nil {
 		return nil, err
 	}
-	return p.Leave, nil
+	return func(cost uint64) {
+		if cost > 0 {
+			p.Charge(cost)
+		}
+		p.Leave()
+	}, nil
 }
 
 func (d doorway) close() { _ = d.Close(context.Background()) }
@@ -44,7 +49,7 @@ type turnstile struct {
 	lines  map[string][]chan struct{}
 }
 
-func (s *turnstile) enter(ctx context.Context, tenant, _ string) (func(), error) {
+func (s *turnstile) enter(ctx context.Context, tenant, _ string) (func(uint64), error) {
 	if !s.inTurn {
 		tenant = ""
 	}
@@ -68,7 +73,7 @@ func (s *turnstile) enter(ctx context.Context, tenant, _ string) (func(), error)
 	}
 }
 
-func (s *turnstile) leave() {
+func (s *turnstile) leave(uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.order) == 0 {
@@ -91,7 +96,7 @@ func newSystem(t testing.TB, name string, places int) system {
 	case "semaphore", "round robin":
 		return &turnstile{n: places, inTurn: name == "round robin", lines: map[string][]chan struct{}{}}
 	case "door":
-		return doorway{mustDoor(t, places, door.Options{})}
+		return doorway{mustDoor(t, places, door.Options{MaxWaiting: 1 << 20})}
 	}
 	panic(name)
 }
@@ -184,12 +189,13 @@ func jain(served map[string]float64, prefix string) float64 {
 
 // A load is what tenants send. closed tenants have so many requests outstanding at any time, open ones send at a rate.
 type load struct {
-	t   *testing.T
-	s   system
-	y   *tally
-	ctx context.Context
-	r   *rand.Rand
-	wg  sync.WaitGroup
+	t    *testing.T
+	s    system
+	y    *tally
+	ctx  context.Context
+	r    *rand.Rand
+	wg   sync.WaitGroup
+	work func(size float64) (cost uint64) // what the handler does
 }
 
 func (l *load) one(kind, tenant string, size float64) {
@@ -206,8 +212,7 @@ func (l *load) one(kind, tenant string, size float64) {
 		return
 	}
 	l.y.expected(kind, began, expected.Seconds())
-	time.Sleep(seconds(size))
-	leave()
+	leave(l.work(size))
 	l.y.add(kind, tenant, began, size)
 }
 
@@ -241,7 +246,7 @@ func run(t *testing.T, name string, places int, horizon time.Duration, send func
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		y = newTally(horizon / 6)
-		l := &load{t: t, s: newSystem(t, name, places), y: y, ctx: ctx, r: rand.New(rand.NewPCG(1, 1))}
+		l := &load{t: t, s: newSystem(t, name, places), y: y, ctx: ctx, r: rand.New(rand.NewPCG(1, 1)), work: sleepFor}
 		send(l)
 		time.Sleep(horizon)
 		y.mu.Lock()
@@ -255,6 +260,73 @@ func run(t *testing.T, name string, places int, horizon time.Duration, send func
 }
 
 const places = 16
+
+// sleepFor is a handler that takes so many seconds. Nothing is charged but time.
+func sleepFor(size float64) uint64 {
+	time.Sleep(seconds(size))
+	return 0
+}
+
+// An engine decodes up to 64 sequences together: a token of each in a step, which takes 10 ms and half a millisecond for each sequence.
+type engine struct {
+	mu    sync.Mutex
+	queue chan struct{} // its places
+	batch map[chan struct{}]float64
+	steps float64
+	at    time.Time
+	timer *time.Timer
+}
+
+func newEngine() *engine {
+	e := &engine{queue: make(chan struct{}, 64), batch: map[chan struct{}]float64{}, at: time.Now()}
+	e.timer = time.AfterFunc(time.Hour, func() { e.change(func() {}) })
+	return e
+}
+
+// change lets the steps pass until now, ends the sequences that are done, changes the batch, and waits for the next one to be done.
+func (e *engine) change(how func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	step := func() float64 { return .010 + .0005*float64(len(e.batch)) }
+	now := time.Now()
+	e.steps += now.Sub(e.at).Seconds() / step()
+	e.at = now
+	for done, last := range e.batch {
+		if last <= e.steps+1e-6 {
+			delete(e.batch, done)
+			close(done)
+		}
+	}
+	how()
+	next := math.Inf(1)
+	for _, last := range e.batch {
+		next = min(next, last-e.steps)
+	}
+	if len(e.batch) > 0 {
+		e.timer.Reset(seconds(next*step()) + 1)
+	}
+}
+
+// decode takes as long as the engine needs for so many tokens, and returns them.
+func (e *engine) decode(tokens float64) uint64 {
+	e.queue <- struct{}{}
+	done := make(chan struct{})
+	e.change(func() { e.batch[done] = e.steps + tokens })
+	<-done
+	<-e.queue
+	return uint64(tokens) + 1
+}
+
+// tokens is hundreds(8) before an engine: the sizes are tokens, of 75 to 2,400 in the mean for heavy tenants and 150 for light ones.
+func tokens(l *load) {
+	l.work = newEngine().decode
+	for i := range 50 {
+		l.closed("heavy", fmt.Sprint("heavy", i), 8, 75*math.Pow(32, float64(i)/49), 1.5)
+	}
+	for i := range 150 {
+		l.open("light", fmt.Sprint("light", i), 3.2/150, 150, 1.5)
+	}
+}
 
 // flood: one tenant keeps 200 requests of 20 s waiting, a light one sends one of 1 s every other second.
 func flood(l *load) {
@@ -381,7 +453,7 @@ func sessions(t *testing.T, s system, r *rand.Rand) *tally {
 							return
 						}
 						time.Sleep(seconds(size))
-						leave()
+						leave(0)
 					})
 				}
 				each.Wait()
@@ -394,4 +466,27 @@ func sessions(t *testing.T, s system, r *rand.Rand) *tally {
 	wg.Wait()
 	s.close()
 	return y
+}
+
+// Before an engine that batches, tokens are shared, and InFlight below its batch costs throughput: go test ./door -run TestTokens -v prints
+// the tables of docs/door.md.
+func TestTokens(t *testing.T) {
+	type got struct{ mean, p50, p99, jain, rate float64 }
+	of := func(s string, inFlight int) got {
+		y := run(t, s, inFlight, 3000*time.Second, tokens)
+		g := got{jain: jain(y.served, "heavy"), rate: y.work() / 2500}
+		g.mean, g.p50, g.p99 = y.of("light")
+		t.Logf("%-12s %2d in flight: light tenants: mean %6.2f s, median %6.2f s, 99 %% %6.1f s; Jain of the tokens of heavy ones %.3f; %.0f tokens/s", s, inFlight, g.mean, g.p50, g.p99, g.jain, g.rate)
+		return g
+	}
+	d, fifo := of("door", 48), of("semaphore", 48)
+	of("round robin", 48)
+	if d.mean > fifo.mean/5 || d.jain < .95 || d.rate < .97*fifo.rate {
+		t.Errorf("door %+v, semaphore %+v: want a fifth of its mean, a Jain index of .95, and the same tokens", d, fifo)
+	}
+	small, full := of("door", 16), of("door", 64)
+	of("door", 96)
+	if small.rate > .8*full.rate {
+		t.Errorf("%.0f tokens/s with 16 in flight, and %.0f with 64: want less than .8", small.rate, full.rate)
+	}
 }

@@ -1,0 +1,81 @@
+// Command proxy stands in front of an OpenAI-compatible server, and shares its tokens between API keys. It lets in so many
+// requests as the engine batches; the others wait for their turn, and a full line says when to come again.
+//
+//	proxy -listen :8080 -server http://localhost:8000 -inflight 64
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"strconv"
+
+	"github.com/sojourn-sched/sojourn/door"
+)
+
+func main() {
+	listen := flag.String("listen", ":8080", "the address to serve")
+	server := flag.String("server", "http://localhost:8000", "the server behind")
+	inFlight := flag.Int("inflight", 64, "requests at a time: as many as the engine batches")
+	flag.Parse()
+	target, err := url.Parse(*server)
+	if err != nil {
+		log.Fatal("proxy: ", err)
+	}
+	d, err := newDoor(*inFlight)
+	if err != nil {
+		log.Fatal("proxy: ", err)
+	}
+	log.Fatal("proxy: ", http.ListenAndServe(*listen, d.Wrap(proxy(target))))
+}
+
+// newDoor returns a door that is fair between API keys, and between the sessions of a key.
+func newDoor(inFlight int) (*door.Door, error) {
+	return door.NewFair(inFlight, door.Options{
+		Tenant:     func(r *http.Request) string { return r.Header.Get("Authorization") },
+		Session:    func(r *http.Request) string { return r.Header.Get("X-Session-ID") },
+		Exempt:     func(r *http.Request) bool { return r.Method == http.MethodGet }, // models, health
+		MaxWaiting: 1000,
+	})
+}
+
+// proxy passes requests on, and charges them their tokens.
+func proxy(target *url.URL) http.Handler {
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ModifyResponse: func(resp *http.Response) error {
+			resp.Body = &meter{ReadCloser: resp.Body, ctx: resp.Request.Context()}
+			return nil
+		},
+	}
+}
+
+// usage is in the response, or in its last event if that is streamed and the request has stream_options.include_usage.
+var usage = regexp.MustCompile(`"total_tokens":\s*(\d+)`)
+
+// A meter charges a response while it passes: an event counts as a token, until the usage says how many there were.
+type meter struct {
+	io.ReadCloser
+	ctx    context.Context
+	events uint64
+	tail   []byte
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.ReadCloser.Read(p)
+	m.events += uint64(bytes.Count(p[:n], []byte("data:")))
+	m.tail = append(m.tail[max(len(m.tail)-200, 0):], p[:n]...) // it may be cut anywhere
+	cost := m.events
+	if all := usage.FindAllSubmatch(m.tail, -1); all != nil {
+		cost, _ = strconv.ParseUint(string(all[len(all)-1][1]), 10, 64)
+		m.events = cost
+	}
+	door.Charge(m.ctx, max(cost, 1))
+	return n, err
+}
