@@ -18,12 +18,29 @@ func ParsePolicies(policies catalog.Catalog, values []string) ([]catalog.Spec, e
 	if err != nil {
 		return nil, usage.Wrap(err)
 	}
-	for _, s := range specs {
+	names := make([]string, len(specs))
+	for i, s := range specs {
 		if _, err := newPolicy(policies, s); err != nil {
 			return nil, err
 		}
+		names[i] = s.String()
+	}
+	if twice := repeated(names); twice != "" {
+		return nil, usage.Errorf("policy %v is named twice", twice)
 	}
 	return specs, nil
+}
+
+// repeated returns the first text that is in a list more than once, or "".
+func repeated(list []string) string {
+	seen := map[string]bool{}
+	for _, text := range list {
+		if seen[text] {
+			return text
+		}
+		seen[text] = true
+	}
+	return ""
 }
 
 // newPolicy makes a policy.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
@@ -33,12 +34,19 @@ func (s *Scenario) config(spec catalog.Spec) (sim.Config, error) {
 	if err != nil {
 		return sim.Config{}, err
 	}
-	if missing := s.Workload.Facts().Features &^ sojourn.Supports(p); missing != 0 {
+	missing := s.Workload.Facts().Features &^ sojourn.Supports(p)
+	switch {
+	case missing == sojourn.FeaturePriority && !s.IgnorePriorities:
+		return sim.Config{}, usage.Errorf("policy %v does not support %v, which jobs of the workload use: priority:inner=%v does, and --ignore-priorities takes them away", spec, missing, spec)
+	case missing&^sojourn.FeaturePriority != 0:
 		return sim.Config{}, usage.Errorf("policy %v does not support %v, which jobs of the workload use", spec, missing)
 	}
 	jobs, err := s.Locality.place(s.Workload, s.Cluster, s.Seed)
 	if err != nil {
 		return sim.Config{}, err
+	}
+	if missing != 0 {
+		jobs = withoutPriorities(jobs)
 	}
 	remote, network := s.Locality.reads()
 	return sim.Config{
@@ -57,6 +65,22 @@ func (s *Scenario) config(spec catalog.Spec) (sim.Config, error) {
 		Seed:       s.Seed,
 		Records:    true,
 	}, nil
+}
+
+// withoutPriorities yields jobs of one priority.
+func withoutPriorities(jobs iter.Seq2[*sim.Job, error]) iter.Seq2[*sim.Job, error] {
+	return func(yield func(*sim.Job, error) bool) {
+		for j, err := range jobs {
+			if err == nil && j.Priority != 0 {
+				level := *j
+				level.Priority = 0
+				j = &level
+			}
+			if !yield(j, err) {
+				return
+			}
+		}
+	}
 }
 
 // WithSeed returns the scenario with another seed: a workload that comes from a

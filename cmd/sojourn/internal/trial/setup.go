@@ -28,6 +28,9 @@ type Setup struct {
 	Retest     bool
 	Gangs      Gangs
 	Seed       uint64
+
+	// IgnorePriorities takes the priorities of jobs away from policies that know none, which refuse such workloads otherwise.
+	IgnorePriorities bool
 }
 
 // Check finds values that no run accepts, and options that need one another.

@@ -43,6 +43,8 @@ func (v *Vary) Set(text string) error {
 	switch {
 	case !ok || slices.Contains(values, ""):
 		return fmt.Errorf("want values, as in load=0.5,0.7,0.9")
+	case repeated(values) != "":
+		return fmt.Errorf("the value %s is named twice", repeated(values))
 	case isOption && policy != "" && option != "":
 		*v = Vary{text, option, policy, values}
 		return nil
