@@ -449,3 +449,50 @@ func TestWords(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// A tie names the simplest policy that is hardly worse. One that may be as good by chance alone, and looks worse, is named as tied.
+func TestTieNamesTheSimplest(t *testing.T) {
+	specs, err := catalog.Parse("srpt,hfsp,fair:order=running,default,fair,fifo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(percent, half float64) stats.Interval {
+		return stats.Interval{Mean: math.Log1p(percent / 100), Half: half}
+	}
+	far, near, wide := of(50, 0.01), of(3, 0.1), of(40, 2)
+	for _, tc := range []struct {
+		name string
+		best []stats.Interval // of srpt, hfsp, fair by running, default, fair, fifo; the first or second is the best
+		use  string
+		says string
+	}{
+		{"alone", []stats.Interval{{}, far, far, far, far, far}, "srpt", "more than chance"},
+		{"with default", []stats.Interval{{}, near, far, near, far, far}, "default", "Use default: the mean sojourn time of srpt is the least, but default and hfsp cannot be told from it"},
+		{"with all", []stats.Interval{near, {}, near, near, near, near}, "fifo", "fifo is the simplest of those within 5 %"},
+		{"with what may be far worse", []stats.Interval{{}, far, far, near, wide, wide}, "default", "default, fair and fifo cannot be told from it"},
+		{"with options only", []stats.Interval{far, {}, near, far, far, far}, "hfsp", "Use hfsp: its mean sojourn time is the least, but fair:order=running cannot be told from it"},
+	} {
+		a := &Advice{Study: &Study{specs: specs}, Objective: objectives[0], Length: 10}
+		best := 0
+		for p, spec := range specs {
+			a.Lines = append(a.Lines, Line{Policy: spec.String(), Best: tc.best[p]})
+			if tc.best[p] == (stats.Interval{}) {
+				best = p
+			}
+		}
+		a.Use = a.simplest(best)
+		if got := a.Lines[a.Use].Policy; got != tc.use {
+			t.Errorf("%s: %s is advised, want %s", tc.name, got, tc.use)
+		}
+		// The best is the first line.
+		a.Lines[0], a.Lines[best] = a.Lines[best], a.Lines[0]
+		a.Use = slices.IndexFunc(a.Lines, func(l Line) bool { return l.Policy == tc.use })
+		if said := a.what(); !strings.Contains(said, tc.says) {
+			t.Errorf("%s: %q, want %q in it", tc.name, said, tc.says)
+		}
+	}
+	a := &Advice{Study: &Study{specs: specs}, Objective: objectives[0], Lines: []Line{{Best: near}, {}, {}, {}, {}, {}}}
+	if a.simplest(1) != 1 {
+		t.Error("without intervals the best is not advised")
+	}
+}

@@ -14,8 +14,7 @@ const (
 	fair = "fair"
 )
 
-// candidates are the policies that are tried if none is named, if the catalog has them. If
-// several do equally well, the first is advised.
+// candidates are the policies that are tried if none is named, if the catalog has them, the simplest first.
 var candidates = []struct {
 	name      string
 	sized     bool // needs the lengths of tasks
@@ -24,6 +23,16 @@ var candidates = []struct {
 	{name: fifo}, {name: fair}, {name: "default"}, {name: "las"}, {name: "hfsp"},
 	{name: "srpt", sized: true}, {name: "fsp", sized: true}, {name: "pfsp", sized: true},
 	{name: "rtmr", sized: true, deadlines: true},
+}
+
+// plainness returns the place of a policy among the candidates. What has options, or is not among them, comes after them.
+func plainness(s catalog.Spec) int {
+	for i, c := range candidates {
+		if c.name == s.String() {
+			return i
+		}
+	}
+	return len(candidates)
 }
 
 // A leftOut is a policy that is not compared.

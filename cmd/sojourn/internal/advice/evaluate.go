@@ -23,6 +23,7 @@ type Advice struct {
 	Length    int // of a block, in jobs; 0 if there are no intervals
 	Blocks    int
 	Lines     []Line // the best policy first
+	Use       int    // the line of the policy that is advised
 }
 
 // A Line is the part of an advice about one policy. Intervals are of effects: differences
@@ -82,9 +83,15 @@ func (st *Study) Evaluate(ctx context.Context, o Objective) (*Advice, error) {
 			best = p
 		}
 	}
+	total := func(n *numbers) *number { return &n.total }
 	for p := range a.Lines {
-		a.against(&a.Lines[p], all, p, best)
+		a.Lines[p].Best = a.difference(all[p], all[best], total)
 	}
+	use := a.simplest(best)
+	for p := range a.Lines {
+		a.against(&a.Lines[p], all, p, use)
+	}
+	advised := a.Lines[use].Policy
 	slices.SortStableFunc(a.Lines, func(x, y Line) int {
 		switch {
 		case x.score < y.score:
@@ -94,18 +101,37 @@ func (st *Study) Evaluate(ctx context.Context, o Objective) (*Advice, error) {
 		}
 		return 0
 	})
+	a.Use = slices.IndexFunc(a.Lines, func(l Line) bool { return l.Policy == advised })
 	return a, nil
 }
 
-// against fills in the comparisons of a policy with others.
-func (a *Advice) against(line *Line, all [][]*numbers, p, best int) {
+// alike is by how much more of the objective a policy is still as good as the best, in percent or in points of a share, if chance
+// cannot tell the two apart.
+const alike = 5
+
+// simplest returns the policy to advise: the simplest that is tied with the best and has hardly more of the objective.
+func (a *Advice) simplest(best int) int {
+	if a.Length == 0 {
+		return best
+	}
+	use := best
+	for p := range a.Lines {
+		line := &a.Lines[p]
+		if line.Tied() && a.Objective.amount(line.Best.Mean) <= alike && plainness(a.specs[p]) < plainness(a.specs[use]) {
+			use = p
+		}
+	}
+	return use
+}
+
+// against fills in the comparisons of a policy with others, and with the one that is advised.
+func (a *Advice) against(line *Line, all [][]*numbers, p, use int) {
 	total := func(n *numbers) *number { return &n.total }
 	yardstick := indexOf(a.specs, fair)
-	line.Best = a.difference(all[p], all[best], total)
 	line.Fair = a.difference(all[p], all[yardstick], total)
 	line.FIFO = a.difference(all[p], all[indexOf(a.specs, fifo)], total)
 	for l := range a.Loads {
-		line.BestAt = append(line.BestAt, a.difference(all[p][l:l+1], all[best][l:l+1], total))
+		line.BestAt = append(line.BestAt, a.difference(all[p][l:l+1], all[use][l:l+1], total))
 	}
 	if a.Objective.Deadlines() {
 		line.Tail.Mean = math.NaN()

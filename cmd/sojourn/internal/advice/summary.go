@@ -75,7 +75,7 @@ func (a *Advice) Summary() Summary {
 	o := &a.Objective
 	sum := Summary{
 		Schema: schema, ScenarioSummary: report.NewScenarioSummary(a.Scenario),
-		Objective: o.Name, Use: a.Lines[0].Policy, Sentences: a.Sentences(), Work: a.bounds, LeftOut: a.left,
+		Objective: o.Name, Use: a.Lines[a.Use].Policy, Sentences: a.Sentences(), Work: a.bounds, LeftOut: a.left,
 	}
 	if a.left == nil {
 		sum.LeftOut = []leftOut{}

@@ -117,13 +117,17 @@ func (a *Advice) what() string {
 	best := &a.Lines[0]
 	var ties []string
 	for i := range a.Lines[1:] {
-		if l := &a.Lines[1+i]; l.Tied() {
+		if l := &a.Lines[1+i]; l.Tied() && 1+i != a.Use {
 			ties = append(ties, l.Policy)
 		}
 	}
 	switch {
 	case a.Length == 0:
 		return fmt.Sprintf("Use %s, whose %s is the least here, though nothing can be said of chance.", best.Policy, a.Objective.What)
+	case a.Use > 0:
+		use := a.Lines[a.Use].Policy
+		return fmt.Sprintf("Use %s: the %s of %s is the least, but %s cannot be told from it on this workload: that is a tie, and %s is the simplest of those within %d %s.",
+			use, a.Objective.What, best.Policy, listed(append([]string{use}, ties...), "and"), use, alike, a.Objective.unit())
 	case len(ties) == 0:
 		return fmt.Sprintf("Use %s: its %s is the least, and that is more than chance.", best.Policy, a.Objective.What)
 	}
@@ -131,7 +135,7 @@ func (a *Advice) what() string {
 }
 
 func (a *Advice) gain() string {
-	best := &a.Lines[0]
+	best := &a.Lines[a.Use]
 	var parts []string
 	for _, with := range []struct {
 		name   string
@@ -156,7 +160,7 @@ func (a *Advice) gain() string {
 }
 
 func (a *Advice) worse() string {
-	best, what := &a.Lines[0], "mean sojourn time"
+	best, what := &a.Lines[a.Use], "mean sojourn time"
 	if a.Objective.Deadlines() {
 		what = a.Objective.What
 	}
@@ -189,17 +193,17 @@ func (a *Advice) worse() string {
 }
 
 func (a *Advice) agreement() string {
-	best := &a.Lines[0]
+	best := &a.Lines[a.Use]
 	if len(a.Loads) == 1 {
 		return fmt.Sprintf("Only one load was tried, %s, so that nothing is known of others.", a.loadName(0))
 	}
 	var agree, differ []string
 	for l := range a.Loads {
 		ahead := -1
-		for i := range a.Lines[1:] {
-			line := &a.Lines[1+i]
+		for i := range a.Lines {
+			line := &a.Lines[i]
 			if line.BestAt[l].High() < 0 && (ahead < 0 || line.Values[l] < a.Lines[ahead].Values[l]) {
-				ahead = 1 + i
+				ahead = i
 			}
 		}
 		if ahead < 0 {

@@ -106,9 +106,9 @@ func (a *Advice) first() string {
 	return format.Verdict(text)
 }
 
-// quarters says for which jobs the best policy is furthest below fair, and for which the least; "" if that is not known.
+// quarters says for which jobs the policy that is advised is furthest below fair, and for which the least; "" if that is not known.
 func (a *Advice) quarters() string {
-	best := &a.Lines[0]
+	best := &a.Lines[a.Use]
 	least, most := -1, -1
 	for q := range best.Quarterly {
 		if mean := best.Quarterly[q].Mean; !math.IsNaN(mean) {
