@@ -228,7 +228,7 @@ func TestDeadline(t *testing.T) {
 // What strangers say as a name: different names are different tenants, none nests or is longer than 64 bytes, and the door goes on.
 func TestNames(t *testing.T) {
 	names := []string{"", "a", "A", "a/b", "a/", "/", "*", "~", "~others", "\x00", "\xff\xfe", strings.Repeat("a/", 20) + "b", strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20) + "y",
-		strings.Repeat("x", 64), strings.Repeat("x", 65), "Bearer sk-123", "a\nb", "ä", "%2f", ".."}
+		strings.Repeat("x", 64), strings.Repeat("x", 65), "Bearer sk-123", "e3b0c44298fc1c149afbf4c8996fb924", "a\nb", "ä", "%2f", ".."}
 	inDoor(t, len(names), door.Options{}, func(t *testing.T, d *door.Door) {
 		var passes []*door.Pass
 		for _, name := range names {
@@ -440,6 +440,34 @@ func TestClose(t *testing.T) {
 		}
 		if err := <-waiting; !errors.Is(err, door.ErrClosed) {
 			t.Errorf("one that waits: %v", err)
+		}
+	})
+}
+
+// A pool of one's own outlives its door: those who wait are refused at the end of the context of Close, and nobody else is disturbed.
+func TestCloseOfAPoolOfOnesOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := must(live.New(must(fifo.New(fifo.Options{})), live.Options{Slots: 1}))
+		d := must(door.New(pool, door.Options{}))
+		p := must(d.Enter(bg, door.Request{}))
+		waiting := make(chan error, 1)
+		go func() { _, err := d.Enter(bg, door.Request{}); waiting <- err }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(bg, time.Second)
+		defer cancel()
+		if err := d.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close: %v", err)
+		}
+		synctest.Wait()
+		if len(waiting) == 0 || !errors.Is(<-waiting, door.ErrClosed) {
+			t.Error("one that waits was not refused")
+		}
+		if p.Context().Err() != nil {
+			t.Error("one that runs was stopped")
+		}
+		p.Leave()
+		if err := pool.Close(bg); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -92,9 +92,12 @@ func (c *crowd) share() float64 { return float64(c.busy.Load()) / places / 1800e
 // get the same, and the places are busy. Clients that come after a fixed time take everything, or nothing.
 func TestRetryAfterIsKept(t *testing.T) {
 	for _, clients := range []int{60, 200, 1000} {
+		if testing.Short() && clients > 60 {
+			continue // it takes long
+		}
 		for _, fixed := range []time.Duration{0, time.Second, 30 * time.Second} {
 			if fixed > 0 && testing.Short() || fixed == time.Second && clients > 200 {
-				continue // it takes long
+				continue
 			}
 			c := inCrowd(t, clients, func(c *crowd, i int, r *rand.Rand) {
 				told := time.Duration(0)
@@ -133,6 +136,7 @@ func TestRetryAfterIsKept(t *testing.T) {
 // Half of those who are refused never come again, and others come under new names: the places are busy all the same, and nothing is
 // left of the promises.
 func TestNoShows(t *testing.T) {
+	long(t)
 	for _, clients := range []int{100, 200, 1000} {
 		c := inCrowd(t, clients, func(c *crowd, i int, r *rand.Rand) {
 			for n := 0; c.ctx.Err() == nil; {
@@ -156,6 +160,7 @@ func TestNoShows(t *testing.T) {
 
 // Half of the clients come each second, whatever they are told: they gain nothing by it, and take nothing from the others.
 func TestImpatientGainNothing(t *testing.T) {
+	long(t)
 	const clients = 200
 	c := inCrowd(t, clients, func(c *crowd, i int, r *rand.Rand) {
 		for c.ctx.Err() == nil {

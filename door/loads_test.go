@@ -328,6 +328,13 @@ func tokens(l *load) {
 	}
 }
 
+// long skips a test of loads where -short is given, as by the race detector: most of its work is that of the test itself.
+func long(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
+}
+
 // flood: one tenant keeps 200 requests of 20 s waiting, a light one sends one of 1 s every other second.
 func flood(l *load) {
 	l.closed("flood", "flood", 200, 20, 1)
@@ -350,6 +357,7 @@ func hundreds(outstanding int) func(l *load) {
 // What the door gains on three loads, beside a semaphore and round robin: go test ./door -run TestLoads -v prints the table of
 // docs/door.md. The bars are a good deal beyond the noise of a run.
 func TestLoads(t *testing.T) {
+	long(t)
 	type got struct{ mean, p50, p99, jain, work float64 }
 	for name, tc := range map[string]struct {
 		send  func(*load)
@@ -391,6 +399,7 @@ func TestLoads(t *testing.T) {
 // What Expect says of waits is near what they are in a flood, where those who wait stay the same: go test ./door -run TestExpect -v prints by how much it is wrong in the mean, as a part of the
 // mean wait.
 func TestExpect(t *testing.T) {
+	long(t)
 	for name, send := range map[string]func(*load){"flood": flood, "200 tenants": hundreds(8), "one outstanding request": hundreds(1)} {
 		y := run(t, "door", places, 3000*time.Second, send)
 		for _, kind := range slices.Sorted(maps.Keys(y.waits)) {
@@ -406,6 +415,7 @@ func TestExpect(t *testing.T) {
 // Sessions of calls: 20 tenants, whose sessions have 5 to 30 calls of 1 s, and every tenth one 30 calls of 9 s, 5 at a time; load .91. The
 // light sessions gain a third, and nobody pays much for it.
 func TestSessions(t *testing.T) {
+	long(t)
 	const seeds = 3
 	type got struct{ light, light99, all, all99 float64 }
 	means := map[string]got{}
@@ -471,6 +481,7 @@ func sessions(t *testing.T, s system, r *rand.Rand) *tally {
 // Before an engine that batches, tokens are shared, and InFlight below its batch costs throughput: go test ./door -run TestTokens -v prints
 // the tables of docs/door.md.
 func TestTokens(t *testing.T) {
+	long(t)
 	type got struct{ mean, p50, p99, jain, rate float64 }
 	of := func(s string, inFlight int) got {
 		y := run(t, s, inFlight, 3000*time.Second, tokens)

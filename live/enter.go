@@ -33,7 +33,7 @@ var alone = [1]Phase{{Tasks: 1}}
 //
 // A permit is an attempt at a task like any other: for Status, Explain, observers, limits of the pool, timeouts,
 // preemption, Drain, Remove, Suspend and Close. But there is only one attempt: Retry and MaxFailedTasks say nothing, and
-// Key, Handler and Payload are errors, as is a [Durable] policy, since the work does not survive the process.
+// Key, Handler, Payload and Open are errors, as is a [Durable] policy, since the work does not survive the process.
 //
 // If ctx ends first, the error is its cause, and nothing is left of the job. No permit is returned whose context has ended. If ctx
 // ends later, so does the context of the permit; the slot is busy until Leave. The other errors are those of Submit and of
@@ -49,8 +49,8 @@ func (p *Pool) Enter(ctx context.Context, j Job) (*Permit, error) {
 		return nil, errors.New("live: Enter without a context")
 	case p.kept.d != nil:
 		return nil, errors.New("live: Enter under a durable policy: work of the caller does not survive the process")
-	case j.Key != "" || j.Handler != "" || j.Payload != nil:
-		return nil, errors.New("live: Enter with a key, a handler or a payload: want none of them")
+	case j.Key != "" || j.Handler != "" || j.Payload != nil || j.Open:
+		return nil, errors.New("live: Enter with a key, a handler or a payload, or of an open job: want none of them")
 	case len(j.Phases) != 1 || ph.Tasks != 1 || ph.Run != nil || ph.results != nil:
 		return nil, errors.New("live: Enter wants one phase of one task without a function")
 	case ctx.Err() != nil:

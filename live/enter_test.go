@@ -445,6 +445,7 @@ func TestEnterRefuses(t *testing.T) {
 			"key":          {Key: "k"},
 			"handler":      {Handler: "h"},
 			"payload":      {Payload: []byte{1}},
+			"open":         {Open: true},
 			"two tasks":    {Phases: []live.Phase{{Tasks: 2}}},
 			"no task":      {Phases: []live.Phase{{}}},
 			"two phases":   {Phases: []live.Phase{{Tasks: 1}, {Tasks: 1}}},
