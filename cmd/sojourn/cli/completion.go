@@ -111,7 +111,7 @@ func completeColumns(_ *cobra.Command, _ []string, begun string) ([]cobra.Comple
 	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// completeVary completes the parameter of a sweep: load, error, or an option of a
+// completeVary completes the parameter of a sweep: load, error, estimates, or an option of a
 // policy; then its values, one after the other.
 func completeVary(policies catalog.Catalog) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -132,7 +132,7 @@ func completeVary(policies catalog.Catalog) cobra.CompletionFunc {
 		case optional:
 			choices = catalog.Complete(begun, policies.Named(catalog.OptionDocs()), true)
 		case !valued:
-			for _, name := range []string{trial.VaryLoad, trial.VaryError} {
+			for _, name := range []string{trial.VaryLoad, trial.VaryError, trial.VaryEstimates} {
 				if strings.HasPrefix(name, policy) {
 					choices = append(choices, catalog.Choice{Name: name + "="})
 				}

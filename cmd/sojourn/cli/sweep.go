@@ -12,6 +12,7 @@ import (
 const sweepLong = `sweep runs policies as compare does, for each value of one thing that varies:
   --vary load=0.5,0.7,0.9                the load, reached as --scale says
   --vary error=0,0.5,1                   sigma of --estimates lognormal
+  --vary estimates=none,exact,factor:10  what policies are told of sizes
   --vary fair:order=service,running      an option of a policy
 All policies see the same draws for the same seed. Without -p, sweep runs the policies
 that compare runs or, if an option varies, the policy that has it. Other policies in -p
@@ -41,8 +42,8 @@ func newSweep(policies catalog.Catalog) *cobra.Command {
 				return usage.Errorf("nothing varies: give --vary, such as --vary load=0.5,0.7,0.9")
 			case vary.What() == trial.VaryLoad && f.Load.Load > 0:
 				return usage.Errorf("--load and --vary load exclude each other")
-			case vary.What() == trial.VaryError && cmd.Flags().Changed("estimates"):
-				return usage.Errorf("--estimates and --vary error exclude each other")
+			case (vary.What() == trial.VaryError || vary.What() == trial.VaryEstimates) && cmd.Flags().Changed("estimates"):
+				return usage.Errorf("--estimates and --vary %s exclude each other", vary.What())
 			case len(list) == 0 && vary.Policy != "":
 				list = []string{vary.Policy}
 			case len(list) == 0:

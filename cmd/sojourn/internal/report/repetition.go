@@ -86,7 +86,11 @@ func seedsHeader(s *trial.Sample, vary string) string {
 	if vary == trial.VaryError {
 		estimates = "lognormal, with each error as its sigma"
 	}
-	estimates = estimatesText(estimates, &known)
+	if vary == trial.VaryEstimates {
+		estimates = "each in turn"
+	} else {
+		estimates = estimatesText(estimates, &known)
+	}
 	seeds := fmt.Sprintf("seed %d", s.Scenario.Seed)
 	if n := len(s.Results); n > 1 {
 		seeds = fmt.Sprintf("%d seeds from %d on", n, s.Scenario.Seed)

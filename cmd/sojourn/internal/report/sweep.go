@@ -119,7 +119,7 @@ func (sw *Sweep) Summary() RepetitionSummary {
 	switch sw.Vary.What() {
 	case trial.VaryLoad:
 		sum.Workload.Scaled = ""
-	case trial.VaryError:
+	case trial.VaryError, trial.VaryEstimates:
 		sum.Estimates = ""
 	}
 	for _, samples := range sw.compared() {

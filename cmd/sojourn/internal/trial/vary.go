@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,19 +13,20 @@ import (
 
 // The parameters that may vary, apart from options.
 const (
-	VaryLoad  = "load"
-	VaryError = "error"
+	VaryLoad      = "load"
+	VaryError     = "error"
+	VaryEstimates = "estimates"
 )
 
 // A Vary says what varies in a sweep, and its values.
 type Vary struct {
 	text   string
-	Name   string // load, error, or the name of an option
+	Name   string // load, error, estimates, or the name of an option
 	Policy string // that has the option, else ""
 	Values []string
 }
 
-// What returns the name of the varied parameter: load, error or POLICY:OPTION.
+// What returns the name of the varied parameter: load, error, estimates or POLICY:OPTION.
 func (v *Vary) What() string {
 	if v.Policy == "" {
 		return v.Name
@@ -48,20 +50,23 @@ func (v *Vary) Set(text string) error {
 	case isOption && policy != "" && option != "":
 		*v = Vary{text, option, policy, values}
 		return nil
-	case left != VaryLoad && left != VaryError:
-		return fmt.Errorf("%q cannot vary; what can: load, error, POLICY:OPTION", left)
+	case left != VaryLoad && left != VaryError && left != VaryEstimates:
+		return fmt.Errorf("%q cannot vary; what can: load, error, estimates, POLICY:OPTION", left)
 	}
 	for _, value := range values {
 		var err error
-		if left == VaryLoad {
+		switch left {
+		case VaryLoad:
 			err = new(input.Load).Set(value)
-		} else {
-			err = new(Estimates).Set("lognormal:" + value)
+		case VaryEstimates:
+			err = new(Estimates).Set(value)
+		default:
+			if new(Estimates).Set("lognormal:"+value) != nil {
+				err = errors.New("want a number from 0 to 10, such as 0.5")
+			}
 		}
-		if err != nil && left == VaryError {
-			return fmt.Errorf("error %q: want a number from 0 to 10, such as 0.5", value)
-		} else if err != nil {
-			return fmt.Errorf("load %q: %w", value, err)
+		if err != nil {
+			return fmt.Errorf("%s %q: %w", left, value, err)
 		}
 	}
 	*v = Vary{text, left, "", values}
@@ -123,10 +128,13 @@ func (v *Vary) scenarios(base *Scenario) (all []*Scenario, err error) {
 	}
 	for _, value := range v.Values {
 		s := *base
-		if v.Name == VaryLoad {
+		switch v.Name {
+		case VaryLoad:
 			err = s.Load.Load.Set(value)
 			s.Workload = base.Workload.Clone()
-		} else {
+		case VaryEstimates:
+			err = s.Estimates.Set(value)
+		default:
 			err = s.Estimates.Set("lognormal:" + value)
 		}
 		if err == nil && v.Name == VaryLoad {
