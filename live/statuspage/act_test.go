@@ -191,8 +191,8 @@ func TestStream(t *testing.T) {
 		}
 	}
 	cancel()
-	// When the goroutine of the stream has ended, a second and a half passes without a question.
-	for n := int64(-1); n != asked.n.Load(); time.Sleep(1500 * time.Millisecond) {
+	// When the goroutine of the stream has ended, three seconds and a half pass without a question.
+	for n := int64(-1); n != asked.n.Load(); time.Sleep(3500 * time.Millisecond) {
 		n = asked.n.Load()
 	}
 	fmt.Fprint(t.Output(), asked.n.Load(), " questions\n")

@@ -24,8 +24,8 @@ func (r *Recorder) Left() string {
 	return ""
 }
 
-// Counts returns how many jobs a tenant has, tasks that wait and run, jobs that are late, and jobs of which nothing runs.
-func (r *Recorder) Counts(name string, now sojourn.Time) (c [5]int, err error) {
+// Counts returns how many jobs a tenant has, tasks that wait and run, jobs that are late, of which nothing runs, and that are failing.
+func (r *Recorder) Counts(name string, now sojourn.Time) (c [6]int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.advance(now)
@@ -42,7 +42,7 @@ func (r *Recorder) Counts(name string, now sojourn.Time) (c [5]int, err error) {
 	if n != x.idle {
 		err = fmt.Errorf("%d jobs are in the list, %d wait", n, x.idle)
 	}
-	return [5]int{x.live, x.waiting, x.running, x.late, x.idle}, err
+	return [6]int{x.live, x.waiting, x.running, x.late, x.idle, x.failing}, err
 }
 
 // WalkUntil looks at live jobs, and goes after so many. It returns the most that were looked at while the recorder was locked, and how many

@@ -108,7 +108,7 @@ func TestCountsAreThoseOfStatus(t *testing.T) {
 				time.Sleep(time.Duration(rng.IntN(20_000)) * time.Millisecond)
 				synctest.Wait()
 				st := p.Status()
-				want := map[string][5]int{}
+				want := map[string][6]int{}
 				for i := range st.Jobs {
 					j := &st.Jobs[i]
 					c := want[j.Pool]
@@ -125,6 +125,9 @@ func TestCountsAreThoseOfStatus(t *testing.T) {
 					if j.Progress.Running == 0 {
 						c[4]++
 					}
+					if j.Progress.Failed > 0 {
+						c[5]++
+					}
 					want[j.Pool] = c
 				}
 				for _, name := range tenants {
@@ -136,7 +139,7 @@ func TestCountsAreThoseOfStatus(t *testing.T) {
 						got[1] = want[name][1]
 					}
 					if got != want[name] {
-						t.Errorf("seed %d at %v, tenant %q: jobs, waiting, running, late, idle %v, want %v", seed, st.Now, name, got, want[name])
+						t.Errorf("seed %d at %v, tenant %q: jobs, waiting, running, late, idle, failing %v, want %v", seed, st.Now, name, got, want[name])
 					}
 				}
 				if t.Failed() {
@@ -268,6 +271,11 @@ func TestAttemptsAndErrors(t *testing.T) {
 		}
 		if n := strings.Count(ask(h, "/job/1").Body.String(), `<rect class="fails"`); n != 3 {
 			t.Errorf("%d bars of failures, want 3", n)
+		}
+		submit(t, p, "well", "web", 7, lasts(time.Second))
+		time.Sleep(10 * time.Second)
+		if body := ask(h, "/?state=ended&q=well").Body.String(); !strings.Contains(body, "7 of 7") || !strings.Contains(body, "ended without an error") {
+			t.Errorf("a job that has ended well:\n%s", body)
 		}
 		time.Sleep(time.Hour)
 		if w := ask(h, "/job/1"); w.Code != 404 {

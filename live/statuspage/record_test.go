@@ -1,10 +1,13 @@
 package statuspage
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -109,5 +112,116 @@ func TestWindows(t *testing.T) {
 	x.atNow(at.Add(1000 * time.Hour))
 	if got := x.hourOf(at.Add(1000*time.Hour), 0, windows-1).ended; got != 0 {
 		t.Errorf("%d after a thousand hours", got)
+	}
+}
+
+// The oldest wait counts from the end of a job's last attempt, and from the end of the process before for a job that it has left.
+func TestOldestWait(t *testing.T) {
+	r := NewRecorder()
+	minutes := func(n int) sojourn.Time { return sojourn.Time(time.Duration(n) * time.Minute) }
+	job := func(id sojourn.JobID) *sojourn.Job {
+		return &sojourn.Job{ID: id, Pool: "web", Phases: []sojourn.Phase{{Tasks: 2}}}
+	}
+	oldest := func(now int) (sojourn.JobID, time.Duration) {
+		s := &snap{now: minutes(now)}
+		s.copy(r)
+		return s.all.oldestJob, s.all.oldest
+	}
+	check := func(now int, id sojourn.JobID, want time.Duration) {
+		t.Helper()
+		if got, d := oldest(now); got != id || d != want {
+			t.Errorf("at %d min job %d has waited %v, want job %d and %v", now, got, d, id, want)
+		}
+	}
+	r.Note(live.Note{Kind: live.JobResumed, At: minutes(100), Job: job(1), Age: 90 * time.Minute, Took: 5 * time.Minute, Done: []int{1}})
+	r.Note(live.Note{Kind: live.JobResumed, At: minutes(100), Job: job(2), Age: 80 * time.Minute, Took: 20 * time.Minute, Done: []int{0}})
+	r.Note(live.Note{Kind: live.JobResumed, At: minutes(100), Job: job(3), Age: 70 * time.Minute, Took: 10 * time.Minute, Done: []int{0}})
+	check(100, 2, 20*time.Minute)
+	start := func(now int, id sojourn.JobID) {
+		r.Note(live.Note{Kind: live.TaskStarted, At: minutes(now), Job: job(id), Task: sojourn.TaskID{Job: id}, Attempt: 1, Slot: sojourn.SlotID(id)})
+	}
+	end := func(now int, id sojourn.JobID, err error) {
+		r.Note(live.Note{Kind: live.TaskEnded, At: minutes(now), Job: job(id), Task: sojourn.TaskID{Job: id}, Attempt: 1, Slot: sojourn.SlotID(id), Err: err})
+	}
+	start(101, 2)
+	check(101, 3, 11*time.Minute)
+	start(101, 3)
+	check(101, 1, 6*time.Minute)
+	start(101, 1)
+	check(102, 0, 0)
+	end(103, 3, nil)
+	end(104, 2, nil)
+	check(110, 3, 7*time.Minute)
+	// What fails is failing until it has succeeded, and does not count as waiting for others.
+	end(111, 1, errors.New("no"))
+	if r.all.failing != 1 || r.tenants["web"].failing != 1 {
+		t.Errorf("%d jobs are failing, want 1", r.all.failing)
+	}
+	start(112, 1)
+	end(113, 1, nil)
+	if r.all.failing != 0 || r.tenants["web"].failing != 0 {
+		t.Errorf("%d jobs are failing after the task has succeeded", r.all.failing)
+	}
+}
+
+// Those who ask while a value is made wait for it, and it is made once. One who goes meanwhile waits no longer.
+func TestMemo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m memo[string, int]
+		made := 0
+		ask := func(ctx context.Context) (int, error) {
+			return m.get(ctx, "k", func() (int, error) { time.Sleep(time.Second / 2); made++; return made, nil })
+		}
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				if v, err := ask(t.Context()); v != 1 || err != nil {
+					t.Errorf("%d, %v", v, err)
+				}
+			})
+		}
+		all.Go(func() {
+			ctx, stop := context.WithTimeout(t.Context(), time.Second/4)
+			defer stop()
+			synctest.Wait()
+			if _, err := ask(ctx); err == nil {
+				t.Error("a visitor who went has an answer")
+			}
+		})
+		all.Wait()
+		time.Sleep(time.Second)
+		if v, err := ask(t.Context()); v != 2 || err != nil {
+			t.Errorf("a second later: %d, %v", v, err)
+		}
+	})
+}
+
+// A tenant waits because of the one that is most above its share, else of the one with the most slots, and of nobody if it has its share.
+func TestCulprit(t *testing.T) {
+	for _, c := range []struct {
+		running  [3]int
+		entitled [3]float64
+		want     int // -1: nobody
+	}{
+		{[3]int{0, 3, 3}, [3]float64{2, 1, 3}, 1},
+		{[3]int{0, 2, 4}, [3]float64{2, 1, 3}, 1},
+		{[3]int{0, 2, 5}, [3]float64{2, 1, 3}, 2},
+		{[3]int{2, 1, 3}, [3]float64{2, 1, 3}, -1},
+		{[3]int{1, 1, 3}, [3]float64{2, 1, 3}, 2},
+		{[3]int{0, 2, 4}, [3]float64{-1, -1, -1}, 2},
+		{[3]int{4, 2, 1}, [3]float64{-1, -1, -1}, -1},
+		{[3]int{0, 0, 0}, [3]float64{-1, -1, -1}, -1},
+	} {
+		s := &snap{}
+		for i := range c.running {
+			s.tenants = append(s.tenants, row{number: i, running: c.running[i], entitled: c.entitled[i]})
+		}
+		got := -1
+		if r := s.culprit(&s.tenants[0]); r != nil {
+			got = r.number
+		}
+		if got != c.want {
+			t.Errorf("%v slots, shares %v: the first waits because of %d, want %d", c.running, c.entitled, got, c.want)
+		}
 	}
 }

@@ -190,9 +190,9 @@ func (y *saying) quiet(s *snap, paused string, slots int) {
 // culprit returns who has slots that a tenant waits for: who is most above its share, else who has the most, nil if the
 // tenant has what it is entitled to.
 func (s *snap) culprit(poor *row) (rich *row) {
-	over := 0.5
+	over := 0.499
 	for i := range s.tenants {
-		if t := &s.tenants[i]; t.number != poor.number && t.entitled >= 0 && float64(t.running)-t.entitled >= over {
+		if t := &s.tenants[i]; t.number != poor.number && t.entitled >= 0 && float64(t.running)-t.entitled > over {
 			rich, over = t, float64(t.running)-t.entitled
 		}
 	}

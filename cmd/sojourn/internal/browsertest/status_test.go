@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -216,6 +218,30 @@ func TestDashboardRenewsItself(t *testing.T) {
 	}
 	b.run(`document.getElementById('pause').click()`)
 	b.until("it goes on", `document.getElementById('shown').textContent === '1–50 of 141'`)
+}
+
+// Where a proxy keeps the events, the page asks by itself.
+func TestDashboardBehindAProxy(t *testing.T) {
+	pool := newBoard(t, 4)
+	target, err := url.Parse(pool.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: target.Host})
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/events") {
+			<-r.Context().Done()
+			return
+		}
+		pass.ServeHTTP(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+	t.Cleanup(proxy.CloseClientConnections)
+	pool.url = proxy.URL + "/sojourn/"
+	b := pool.look(t, "", view{1280, 800, false})
+	pool.submit("build", "web", 8, 24*time.Hour, 0)
+	b.until("the job is there", `document.getElementById('tenants') && document.getElementById('tenants').textContent.includes('web')`)
+	b.leave()
 }
 
 // Each state has a sentence that says what to do, and no table is empty.
