@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net/http/httptest"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/journal"
 	"github.com/sojourn-sched/sojourn/live"
+	"github.com/sojourn-sched/sojourn/live/statuspage"
 	"github.com/sojourn-sched/sojourn/rtmr"
 )
 
@@ -66,10 +68,10 @@ func TestLaws(t *testing.T) {
 				if i%100 == 99 {
 					synctest.Wait()
 					n := 1 + r.IntN(5)
+					limit.Store(max(int64(n), running.Load())) // who is in the handler stays
 					if err := d.SetInFlight(n); err != nil {
 						t.Fatal(err)
 					}
-					limit.Store(max(int64(n), running.Load()))
 				}
 				synctest.Wait()
 				if st := d.Status(); st.Waiting > 0 && st.Running < st.InFlight {
@@ -442,6 +444,30 @@ func TestClose(t *testing.T) {
 			t.Errorf("one that waits: %v", err)
 		}
 	})
+}
+
+// The page of the pool shows requests as it shows jobs: whose they are, those that run, and those that wait.
+func TestPageShowsRequests(t *testing.T) {
+	pool := must(live.New(must(fifo.New(fifo.Options{})), live.Options{Slots: 1}))
+	d := must(door.New(pool, door.Options{}))
+	p := must(d.Enter(bg, door.Request{Tenant: "alice"}))
+	ctx, cancel := context.WithCancel(bg)
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = d.Enter(ctx, door.Request{Tenant: "bob"}) })
+	waitFor(t, "waiting", func() bool { return len(pool.Handles()) == 2 })
+	w := httptest.NewRecorder()
+	statuspage.Handler(pool).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+	for _, name := range []string{"alice", "bob"} {
+		if !strings.Contains(w.Body.String(), name) {
+			t.Errorf("the page, %d with %d bytes, does not say %s", w.Code, w.Body.Len(), name)
+		}
+	}
+	cancel()
+	wg.Wait()
+	p.Leave()
+	if err := errors.Join(d.Close(bg), pool.Close(bg)); err != nil {
+		t.Error(err)
+	}
 }
 
 // A pool of one's own outlives its door: those who wait are refused at the end of the context of Close, and nobody else is disturbed.
