@@ -165,11 +165,11 @@ func (s *site) send(w http.ResponseWriter, a answer) {
 // serve answers with the page of a request, which all who ask for the same within a second share.
 func (s *site) serve(w http.ResponseWriter, r *http.Request, make func(ctx context.Context, sc *screen, sn *snap) (code int, err error)) {
 	may := s.acts.may(r)
-	a, err := s.pages.get(r.Context(), fmt.Sprint(may, r.URL.Path, "?", r.URL.RawQuery), func() (a answer, err error) {
-		sn, err := s.board.snap(r.Context())
-		if err != nil {
-			return a, err
-		}
+	sn, err := s.board.snap(r.Context())
+	if err != nil {
+		return // nobody waits for an answer
+	}
+	a, err := s.pages.get(r.Context(), fmt.Sprint(int64(sn.now), may, r.URL.Path, "?", r.URL.RawQuery), func() (a answer, err error) {
 		sc := s.frame(sn, may)
 		if a.code, err = make(r.Context(), sc, sn); err == nil {
 			var b bytes.Buffer

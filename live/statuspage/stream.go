@@ -66,6 +66,7 @@ func (s *stream) run(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		s.board.snaps.clear() // one that was taken just before the second is over would hide for another one what has happened
 		snap, err := s.board.snap(ctx)
 		if err != nil {
 			return
