@@ -164,6 +164,8 @@ func TestProxy(t *testing.T) {
 	if r := float64(short) / float64(long); r < .8 || r > 1.25 {
 		t.Errorf("short requests got %d tokens, long ones %d: want the same", short, long)
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if e.most > inFlight {
 		t.Errorf("the engine had %d sequences at a time, want %d", e.most, inFlight)
 	}
