@@ -413,7 +413,7 @@ func (m *model) forget() {
 				left--
 			}
 		}
-		if !running && (left == 0 || j.cancelled) {
+		if !running && (left == 0 && !j.spec.Open || j.cancelled) {
 			delete(m.jobs, id)
 		}
 	}

@@ -105,7 +105,7 @@ func (s *sum) add(k *costs, n int, c sojourn.Class) {
 	}
 }
 
-// share returns the greatest part of a resource, at most 2^32-1.
+// share returns the greatest part of a resource, at most 2^32-1. Where an int has 32 bits, its bits are those of an uint32.
 func (s *sum) share(k *costs) int {
 	return int(min(slices.Max(s[:k.resources]), math.MaxUint32))
 }

@@ -67,7 +67,7 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 			held = b.share
 			k.ratio = ratio(held, b.conf.weight)
 		}
-		if held < least {
+		if least > 0 && held < least {
 			k.ratio, k.sated = ratio(held, uint64(least)), false
 		}
 		r := rival{key: standing{poolKey: k}, against: k, pool: b}
@@ -238,8 +238,8 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		slog.Int("pool_jobs", n.live))
 	if p.order == dominant {
 		attrs = append(attrs,
-			slog.Float64("part", float64(p.costs.share(j))/(1<<32)),
-			slog.Float64("pool_part", float64(n.share)/(1<<32)))
+			slog.Float64("part", float64(uint32(p.costs.share(j)))/(1<<32)),
+			slog.Float64("pool_part", float64(uint32(n.share))/(1<<32)))
 	}
 	if n.widths != nil {
 		attrs = append(attrs,
