@@ -2,7 +2,7 @@
 // requests at a time. Put a door in front of it, and it works on no more, for whom it has done least is next, and who is turned
 // away learns when to come again:
 //
-//	d, err := door.NewFair(16, door.Options{Tenant: func(r *http.Request) string { return r.Header.Get("Authorization") }})
+//	d, err := door.NewFair(16, door.Options{Tenant: customerOf}) // who was authenticated
 //	...
 //	http.Handle("/v1/", d.Wrap(handler))
 //

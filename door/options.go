@@ -12,7 +12,7 @@ import (
 // Options say what a door knows of requests, and how many may wait. The functions are for [Door.Wrap]; nil ones say nothing. They
 // are called by several goroutines; one that panics does so as the handler would.
 type Options struct {
-	Tenant   func(*http.Request) string        // whose share the request counts against; not to be believed unless authenticated
+	Tenant   func(*http.Request) string        // whose share the request counts against: who was authenticated; pages show it, so no secret
 	Session  func(*http.Request) string        // which program or conversation of the tenant; "" is none
 	Estimate func(*http.Request) time.Duration // how long it will be in the handler; 0: not known
 	Within   func(*http.Request) time.Duration // how long after its arrival it should have left; 0: no matter

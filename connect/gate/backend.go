@@ -83,6 +83,10 @@ type Job struct {
 	Name   string  // jobs with one name are alike for policies that estimate
 	Weight float64 // zero means 1
 
+	// Priority comes before all shares, greater ones first. Zero is the usual one. A policy that knows no priorities, as those that
+	// package kit/priority does not contain, schedules the job as one of which only the pool is known, and the log says so.
+	Priority int32
+
 	// Parallelism is how many tasks of the job run at a time at most. Zero means any number.
 	Parallelism uint32
 

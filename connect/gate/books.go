@@ -261,7 +261,7 @@ func (b *books) extend(j *job, tasks int) bool {
 // nothing. The error is the policy's first one.
 func (b *books) begin(spec Job, tasks int, since time.Time) (*job, error) {
 	b.last++
-	told := &sojourn.Job{ID: b.last, Pool: spec.Pool, Name: spec.Name, Weight: spec.Weight, Parallelism: spec.Parallelism,
+	told := &sojourn.Job{ID: b.last, Pool: spec.Pool, Name: spec.Name, Weight: spec.Weight, Priority: spec.Priority, Parallelism: spec.Parallelism,
 		Phases: []sojourn.Phase{{Tasks: tasks, Estimate: spec.Estimate}}}
 	unknown := []sojourn.Phase{{Tasks: tasks}}
 	tries := []sojourn.Event{
