@@ -218,8 +218,8 @@ type Event struct {
 	Pool     *Pool         // for PoolChanged
 
 	// Cost is what the attempt has cost, where that is not the time on its slot: tokens, bytes, money, in a unit
-	// that all ends have in common. Zero means the time on the slot, in nanoseconds. What is above 2^63-1 counts
-	// as that. It only helps to decide: package fair shares it between pools, and other policies ignore it.
+	// that all ends have in common. Zero means the time on the slot, in nanoseconds; beside ends that tell of costs, it
+	// counts as what such a time has cost of late. What is above 2^63-1 counts as that. It only helps to decide: package fair shares it between pools, and other policies ignore it.
 	Cost uint64
 }
 

@@ -30,8 +30,8 @@ func (d *Door) finish(p *Pass) {
 		fallthrough
 	case p.cost > 0:
 		cost = float64(p.cost)
-		d.paid += (cost - d.paid) / 64
-		d.paidFor += (held - d.paidFor) / 64
+		d.paid += float64((cost - d.paid) / 64)
+		d.paidFor += float64((held - d.paidFor) / 64)
 	case d.priced:
 		cost = max(held*d.paid/max(d.paidFor, 1e-9), 1)
 		live.Charge(p.permit.Context(), uint64(min(cost, 1<<62)))
@@ -41,14 +41,14 @@ func (d *Door) finish(p *Pass) {
 		t.tag -= p.guess
 	}
 	t.tag += cost
-	d.cost += (cost - d.cost) / 64
+	d.cost += float64((cost - d.cost) / 64)
 	t.ended = min(t.ended+1, 16)
 	t.cost += (cost - t.cost) / float64(t.ended)
 	t.held += (held - t.held) / float64(t.ended)
 	if d.held == 0 {
 		d.held = held
 	}
-	d.held += (held - d.held) / 64
+	d.held += float64((held - d.held) / 64)
 }
 
 // price is called when the first request says what it has cost: what was charged before was time, and all are level again, as in

@@ -117,7 +117,6 @@
 //   - All jobs are of one owner. Jobs in one pool share the slots equally, which makes all of them slow: package leastwork.
 //   - A pool needs slots at once. Running tasks keep their slots until they end, but for Preemption and Reserve.
 //   - A pool is to have no more than so many tasks a second. Limits here count tasks that run, not rates.
-//   - Some ends tell of tokens or bytes, and others of nothing: those count by their nanoseconds, which is another unit.
 //   - Nobody knows how long tasks take, and they take hours. Attempts count by the mean of late until they have run for longer, so
 //     that a pool of long tasks may hold more than its share at first.
 //   - No job may end later than under ideal fair sharing: package pfsp.
@@ -135,7 +134,7 @@
 // and the attempts of a pool together count at least by what they have held, rounded up by a sixteenth at
 // most; what they have held for longer than was thought when another one starts counts in addition to that one. It is corrected when it ends.
 // Once an end tells of a cost ([sojourn.Event].Cost), pools share costs instead of time: all are level at that moment; an
-// estimate then counts as what such a time has cost of late, and how long something runs does not count. A pool that begins to have something to start is level with the least
+// estimate, or an end that tells of no cost, then counts as what such a time has cost of late, and how long something runs does not count. A pool that begins to have something to start is level with the least
 // one that is served: idle time earns nothing. A pool that goes with its last job and comes again has the
 // tag that it had, while that is ahead. With the order [Running], what Hadoop does, the measure is r/w
 // instead, and ties go to the pool that was served longest ago.

@@ -54,12 +54,18 @@ func (m *mean) costOf(estimate uint64) uint64 {
 	return min(q, flow.MaxCost)
 }
 
-// costOf returns what an attempt has cost that has ended, after it held its slot so long.
-func costOf(ev *sojourn.Event, held time.Duration) time.Duration {
-	if ev.Cost == 0 {
-		return held
+// costOf returns what an attempt of a pool has cost that has ended, after it held its slot so long. Where ends tell of costs, one that tells
+// of none counts as what such a time has cost of late.
+func (t *tree) costOf(ev *sojourn.Event, n *pool, c sojourn.Class, held time.Duration) time.Duration {
+	if ev.Cost > 0 && t.order == Service {
+		return time.Duration(min(ev.Cost, flow.MaxCost))
 	}
-	return time.Duration(min(ev.Cost, flow.MaxCost))
+	for ; n != nil && t.priced; n = n.parent {
+		if m := &n.class(c).mean; m.of > 0 {
+			return time.Duration(m.costOf(uint64(held)))
+		}
+	}
+	return held
 }
 
 // guesses are what attempts were charged, by slot, in pages.
@@ -93,6 +99,9 @@ func (t *tree) guess(j *job, n *pool, c sojourn.Class, task sojourn.TaskID) uint
 			return m.costOf(e)
 		}
 	}
+	if t.priced {
+		return 0
+	}
 	return e
 }
 
@@ -104,12 +113,23 @@ func (t *tree) price(ev *sojourn.Event, ch ledger.Change[member]) {
 	t.each(func(n *pool) {
 		for i := range n.classes {
 			nc := &n.classes[i]
-			nc.clock, nc.late = flow.Clock{}, 0
+			nc.clock, nc.late, nc.mean, nc.most = flow.Clock{}, 0, mean{}, wide.Uint128{}
 			if n.parent != nil {
 				nc.account = nc.clock.Enter("", n.conf.weight)
 			}
 		}
 	})
+	level := func(j *job) {
+		for i := range j.Data.sides {
+			if j.Data.sides[i].owed = 0; t.ties == LeastService {
+				j.Data.sides[i].tie = wide.Uint128{}
+			}
+		}
+	}
+	for j := range t.ledger.All() {
+		level(j)
+	}
+	level(ch.Job)
 	charge := func(j *job, slot sojourn.Slot) {
 		c := t.counted(slot.Class)
 		cost := times(min(ev.Cost, flow.MaxCost), t.placesOf(slot.Class))
@@ -190,15 +210,14 @@ func (t *tree) effective(n *pool, c sojourn.Class) flow.Tag {
 }
 
 // settle corrects the charge of an attempt that an event ends, or takes it back. due is what the job is
-// charged now; false if nothing is.
-func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], due uint64, ok bool) {
+// charged now; false if nothing is. spent is what the attempt has cost.
+func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], spent time.Duration, due uint64, ok bool) {
 	c, cost := ch.Slot.Class, t.guesses.of(ch.Slot.ID)
 	at, places := t.counted(c), t.placesOf(c)
 	due = times(due, places)
 	for n := ch.Job.Data.pool; n != nil; n = n.parent {
 		if ev.Kind == sojourn.TaskFinished {
-			held := ev.At.Sub(ch.Start)
-			n.class(c).mean.add(uint64(held), uint64(costOf(ev, held)))
+			n.class(c).mean.add(uint64(ev.At.Sub(ch.Start)), uint64(spent))
 		}
 		nc := n.class(at)
 		switch {

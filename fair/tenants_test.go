@@ -299,6 +299,151 @@ func TestFirstCostLevelsAll(t *testing.T) {
 	}
 }
 
+// starts counts the tasks of each pool that have started since.
+func starts(log []string) map[string]int {
+	n := map[string]int{}
+	for _, pool := range log {
+		n[pool]++
+	}
+	return n
+}
+
+// What tasks took before costs were told says nothing of what they cost: a tenant that comes soon after the first cost is level.
+func TestTimesBeforeCostsAreForgotten(t *testing.T) {
+	s := newSite(t, 4, fair.Options{})
+	for _, pool := range []string{"a", "b"} {
+		s.arrive(1<<20, customer{pool: pool, length: always(time.Second)})
+	}
+	s.until(30*time.Second + 500*time.Millisecond)
+	for _, c := range s.jobs {
+		c.cost = 100
+	}
+	s.until(34*time.Second + 500*time.Millisecond)
+	s.arrive(1<<20, customer{pool: "c", length: always(time.Second), cost: 100})
+	s.log = nil
+	s.until(334 * time.Second)
+	if got := starts(s.log); got["c"] < 380 || got["a"] < 380 || got["b"] < 380 {
+		t.Errorf("three tenants have started %v, want 400 each", got)
+	}
+}
+
+// Estimates are charged as nothing in a class in which nothing has ended yet, where costs are told in another one.
+func TestEstimatesOfAClassWithoutCosts(t *testing.T) {
+	s := newSite(t, 1, fair.Options{})
+	s.arrive(1<<20, customer{pool: "a", length: always(time.Second), cost: 100})
+	s.until(5 * time.Second)
+	for i := range 4 {
+		slot := sojourn.Slot{ID: sojourn.SlotID(i + 1), Class: 1}
+		s.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: slot})
+		s.free = append(s.free, slot.ID)
+	}
+	in := func(pool string) {
+		s.next++
+		s.jobs[s.next] = &customer{pool: pool, length: always(time.Second), cost: 100}
+		s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: s.next, Pool: pool, Phases: []sojourn.Phase{{Tasks: 1 << 20, Class: 1, Estimate: time.Second}}}})
+	}
+	in("x")
+	in("y")
+	s.until(10 * time.Second)
+	in("z")
+	s.log = nil
+	s.until(310 * time.Second)
+	if got := starts(s.log); got["x"] < 380 || got["y"] < 380 || got["z"] < 380 {
+		t.Errorf("three tenants have started %v, want 400 each", got)
+	}
+}
+
+// A failure before the first cost was told is owed in time, and is forgotten.
+func TestDebtBeforeCosts(t *testing.T) {
+	s := newSite(t, 2, fair.Options{})
+	for _, pool := range []string{"a", "b"} {
+		s.arrive(1<<20, customer{pool: pool, length: always(time.Second), cost: 100})
+	}
+	s.fill()
+	s.now = sojourn.Time(time.Second)
+	s.end(0, sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CauseTask})
+	s.log = nil
+	s.until(100 * time.Second)
+	if got := starts(s.log); got["a"] < 90 || got["b"] < 90 {
+		t.Errorf("two tenants have started %v, want 100 each", got)
+	}
+}
+
+// So is that of a job which the first cost ends.
+func TestDebtOfTheJobThatEnds(t *testing.T) {
+	s := newSite(t, 2, fair.Options{})
+	s.arrive(1, customer{pool: "a", length: always(time.Second), cost: 100})
+	n := 0
+	s.arrive(1<<20, customer{pool: "b", cost: 100, length: func() time.Duration {
+		if n++; n == 1 {
+			return 10 * time.Second
+		}
+		return time.Second
+	}})
+	s.fill()
+	s.now = sojourn.Time(time.Second)
+	s.end(0, sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CauseTask})
+	s.until(20 * time.Second)
+	s.arrive(1<<20, customer{pool: "a", length: always(time.Second), cost: 100})
+	s.log = nil
+	s.until(120 * time.Second)
+	if got := starts(s.log); got["a"] < 90 || got["b"] < 90 {
+		t.Errorf("two tenants have started %v, want 100 each", got)
+	}
+}
+
+// Jobs of one pool are level, too, when the first cost is told.
+func TestTiesBeforeCosts(t *testing.T) {
+	s := newSite(t, 1, fair.Options{})
+	s.arrive(1<<20, customer{pool: "a", length: always(3 * time.Second)})
+	s.arrive(1<<20, customer{pool: "a", length: always(2 * time.Second)})
+	s.until(21 * time.Second)
+	for _, c := range s.jobs {
+		c.cost = 100
+	}
+	n := map[sojourn.JobID]int{}
+	for i := range 300 {
+		s.until(time.Duration(22+i) * time.Second)
+		for _, a := range s.running {
+			n[a.Task.Job]++
+		}
+	}
+	if n[1] < 160 || n[2] < 100 { // 3 s and 2 s for the same cost
+		t.Errorf("the jobs were seen running %v times of 300, want 180 and 120", n)
+	}
+	s.arrive(1<<20, customer{pool: "a", length: always(time.Second), cost: 100})
+	came := s.next
+	got := 0
+	for i := range 300 {
+		s.until(time.Duration(322+i)*time.Second + 500*time.Millisecond)
+		for _, a := range s.running {
+			if a.Task.Job == came {
+				got++
+			}
+		}
+	}
+	if got < 40 { // 1 s of each 6
+		t.Errorf("a job that came later was seen running %d times of 300, want 50", got)
+	}
+}
+
+// An end that tells of no cost beside others counts as what such a time costs: not as its nanoseconds.
+func TestEndWithoutCost(t *testing.T) {
+	s := newSite(t, 2, fair.Options{})
+	for _, pool := range []string{"a", "b"} {
+		s.arrive(1<<20, customer{pool: pool, length: always(time.Second), cost: 100})
+	}
+	s.until(10*time.Second + 500*time.Millisecond)
+	s.jobs[1].cost = 0
+	s.until(11*time.Second + 500*time.Millisecond)
+	s.jobs[1].cost = 100
+	s.log = nil
+	s.until(110 * time.Second)
+	if got := starts(s.log); got["a"] < 90 || got["b"] < 90 {
+		t.Errorf("two tenants have started %v, want 99 each", got)
+	}
+}
+
 // A tenant that comes while another one has had two tasks is served next: A1 A2 B1 A3 B2 B3.
 func TestTenantThatComesIsServedNext(t *testing.T) {
 	s := newSite(t, 1, fair.Options{})

@@ -329,14 +329,15 @@ func (t *tree) ended(ev *sojourn.Event, ch ledger.Change[member]) {
 	if ev.Cost != 0 && !t.priced && t.order == Service && !charge.Lost(ev) {
 		t.price(ev, ch)
 	}
-	due, ok := d.owed.End(ev, costOf(ev, ev.At.Sub(ch.Start)))
+	spent := t.costOf(ev, j.Data.pool, c, ev.At.Sub(ch.Start))
+	due, ok := d.owed.End(ev, spent)
 	if !ok {
 		d.turn = d.before
 	} else if t.ties == LeastService {
 		t.addTie(j, d, c, due)
 	}
 	if t.order == Service {
-		t.settle(ev, ch, due, ok)
+		t.settle(ev, ch, spent, due, ok)
 	}
 	for n := j.Data.pool; n != nil; n = n.parent {
 		nc := n.class(c)

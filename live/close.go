@@ -55,9 +55,11 @@ func (p *Pool) Close(ctx context.Context) error {
 // completeAll lets open jobs end as others do.
 func (p *Pool) completeAll() {
 	for _, h := range p.jobs.all() {
-		if spec := *h.latest(); spec.Open && h.err == nil {
+		if spec := *h.latest(); spec.Open && h.err == nil && !h.more.get().parked { // which goes on elsewhere
 			spec.Open = false
-			_ = p.replace(h, &spec) // the store has failed, and ends the pool
+			if err := p.replace(h, &spec); err != nil {
+				p.giveUp(h, err)
+			}
 		}
 	}
 }

@@ -230,6 +230,14 @@ func (p *Pool) recordEnd(h *Handle, why error) {
 	p.record.jobs[e.ID] = e
 }
 
+// unrecord takes back what recordEnd has entered: the policy has refused the event that would have ended the job.
+func (p *Pool) unrecord(h *Handle) {
+	if p.record.jobs[h.spec.ID] != nil {
+		delete(p.record.jobs, h.spec.ID)
+		p.keep(keyOfJob(endedKey, h.spec.ID), nil)
+	}
+}
+
 // encodeAgain returns what it takes to submit a job again.
 func encodeAgain(order []byte, spec *sojourn.Job) []byte {
 	data, _ := snapshot.Append(nil, orderHeader, func(w *snapshot.Writer) { // it never fails
@@ -523,18 +531,22 @@ func (p *Pool) Retry(ctx context.Context, id sojourn.JobID) (*Handle, error) {
 	p.mu.Lock()
 	e := p.record.jobs[id]
 	live := p.jobs.get(id) != nil
+	var again []byte
+	if e != nil {
+		again = e.again
+	}
 	p.mu.Unlock()
 	switch {
 	case live || e == nil:
 		return nil, fmt.Errorf("live: job %d has not ended, or is not remembered", id)
 	case e.Outcome == Finished:
 		return nil, fmt.Errorf("live: job %d has finished: submit another one", id)
-	case e.again == nil:
+	case again == nil:
 		return nil, fmt.Errorf("live: job %d is remembered without its payload: submit it anew", id)
 	}
 	var data string
 	var spec *sojourn.Job
-	err := snapshot.Restore(&data, e.again, orderHeader, func() {}, func(r *snapshot.Reader) { data, spec = r.String(), r.Job() })
+	err := snapshot.Restore(&data, again, orderHeader, func() {}, func(r *snapshot.Reader) { data, spec = r.String(), r.Job() })
 	var o order
 	if err == nil {
 		err = o.decode([]byte(data))
@@ -549,7 +561,7 @@ func (p *Pool) Retry(ctx context.Context, id sojourn.JobID) (*Handle, error) {
 
 // job returns a job as it was submitted, but for what counts from then on.
 func (o *order) job(spec *sojourn.Job) Job {
-	j := Job{Name: spec.Name, Pool: spec.Pool, Weight: spec.Weight, Priority: int(spec.Priority), Parallelism: int(spec.Parallelism), Sequence: spec.Sequence, Retry: o.retry,
+	j := Job{Name: spec.Name, Pool: spec.Pool, Weight: spec.Weight, Priority: int(spec.Priority), Parallelism: int(spec.Parallelism), Sequence: spec.Sequence, Open: spec.Open, Retry: o.retry,
 		MaxFailedTasks: o.mayFail, Handler: o.handler, Payload: o.payload, Key: o.key, Phases: make([]Phase, len(spec.Phases))}
 	for i := range spec.Phases {
 		ph := &spec.Phases[i]

@@ -276,7 +276,7 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 			return nil, fmt.Errorf("live: phase %d: negative timeout %v", i, ph.Timeout)
 		}
 		if spec := &h.spec.Phases[i]; spec.Tasks == 0 { // it is not the one in plain
-			*spec = sojourn.Phase{Tasks: ph.Tasks, Class: ph.Class, Estimate: ph.Estimate, Estimates: ph.Estimates,
+			*spec = sojourn.Phase{Tasks: ph.Tasks, Class: ph.Class, Estimate: ph.Estimate, Estimates: slices.Clip(ph.Estimates), // Add continues them elsewhere
 				After: ph.After, Needs: ph.Needs, Inputs: ph.Inputs, Bytes: ph.Bytes}
 		}
 		*h.work(i) = work{ph.Run, cmp.Or(ph.Timeout, p.opt.Timeout), int32(ph.Tasks)}
@@ -379,15 +379,16 @@ func (h *Handle) SetPriority(n int) error {
 // [ErrClosed] also when [Pool.Close] was called; then nothing has changed. Under a [Durable] policy the tasks survive when Add
 // returns (TestOpenJob, TestOpenDurableJob).
 func (h *Handle) Add(phase int, estimates ...time.Duration) (first int, err error) {
-	if phase < 0 || phase >= len(h.spec.Phases) {
-		return 0, fmt.Errorf("live: tasks are added to phase %d of %d", phase, len(h.spec.Phases))
-	}
-	if m := h.more.get(); m.results != nil && m.results[phase] != nil || h.spec.Phases[phase].Inputs.Len() > 0 || h.spec.Phases[phase].Bytes != nil {
-		return 0, fmt.Errorf("live: tasks are added to phase %d, which has Results, inputs or sizes", phase)
-	}
 	pos, err := h.pool.revise(h, func(j *sojourn.Job) error {
-		if !j.Open || h.pool.closed {
+		switch m := h.more.get(); {
+		case !j.Open || h.pool.closed:
 			return ErrClosed
+		case m.parked:
+			return fmt.Errorf("live: tasks are added to a parked job: %w", ErrNoHandler)
+		case phase < 0 || phase >= len(j.Phases):
+			return fmt.Errorf("live: tasks are added to phase %d of %d", phase, len(j.Phases))
+		case m.results != nil && m.results[phase] != nil || j.Phases[phase].Inputs.Len() > 0 || j.Phases[phase].Bytes != nil:
+			return fmt.Errorf("live: tasks are added to phase %d, which has Results, inputs or sizes", phase)
 		}
 		j.Phases = slices.Clone(j.Phases)
 		first = addTasks(&j.Phases[phase], estimates)
@@ -395,6 +396,7 @@ func (h *Handle) Add(phase int, estimates ...time.Duration) (first int, err erro
 	}, func() {
 		h.left += int32(len(estimates))
 		h.work(phase).left += int32(len(estimates))
+		h.pool.noteClasses(h)
 	})
 	if err != nil {
 		return 0, err
@@ -440,6 +442,9 @@ func (p *Pool) revise(h *Handle, change func(*sojourn.Job) error, keep func()) (
 	if p.over || p.suspended {
 		return 0, ErrClosed
 	}
+	if h.ended || h.err != nil {
+		return 0, fmt.Errorf("live: job %d has ended, or is about to: %w", h.spec.ID, sojourn.ErrUnknownJob)
+	}
 	revised := *h.latest()
 	if err := change(&revised); err != nil {
 		return 0, err
@@ -455,20 +460,22 @@ func (p *Pool) revise(h *Handle, change func(*sojourn.Job) error, keep func()) (
 // replace replaces the description of a job. If that completes the job, it ends.
 func (p *Pool) replace(h *Handle, revised *sojourn.Job) error {
 	ev := sojourn.Event{Kind: sojourn.JobRevised, Job: revised}
-	if !h.ended && h.err == nil && h.running == 0 && h.left == 0 && !revised.Open {
+	ends := h.running == 0 && h.left == 0 && !revised.Open
+	if ends {
 		p.recordEnd(h, nil)
-		p.must(ev)
-		h.extend().revised = revised
-		p.announce.revised(h, revised)
+	}
+	if err := p.observe(ev); err != nil {
+		if ends {
+			p.unrecord(h)
+		}
+		return err
+	}
+	h.extend().revised = revised
+	p.announce.revised(h, revised)
+	if ends {
 		p.finish(h)
-		return p.broken
 	}
-	err := p.observe(ev)
-	if err == nil {
-		h.extend().revised = revised
-		p.announce.revised(h, revised)
-	}
-	return err
+	return nil
 }
 
 // Progress says how far a job is.

@@ -200,11 +200,7 @@ func (n *announcer) task(kind NoteKind, a *attempt, err error) {
 	now := n.d.Now()
 	note := Note{Kind: kind, At: now, Job: &a.h.spec, Age: now.Sub(a.h.at), Task: a.Task, Attempt: a.Attempt, Slot: a.Slot, Err: err}
 	if kind == TaskEnded || kind == TaskReturned {
-		ph := &a.h.spec.Phases[a.Task.Phase]
-		note.Took, note.Estimate = now.Sub(a.since), ph.Estimate
-		if int(a.Task.Index) < len(ph.Estimates) {
-			note.Estimate = ph.Estimates[a.Task.Index]
-		}
+		note.Took, note.Estimate = now.Sub(a.since), a.h.latest().Phases[a.Task.Phase].EstimateOf(int(a.Task.Index))
 	}
 	n.tell(note)
 }

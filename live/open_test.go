@@ -181,3 +181,208 @@ func TestAddToALargeJob(t *testing.T) {
 		t.Error(fmt.Sprint(pr))
 	}
 }
+
+// Two jobs may be described by parts of one list: tasks that are added to one of them change neither the list nor the other job.
+func TestAddLeavesTheListAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := must(live.New(must(leastwork.New(leastwork.Options{})), live.Options{Slots: 1}))
+		list := []time.Duration{1, 2, 3, 4, 5, 6}
+		a := must(p.Submit(bg, live.Job{Open: true, Phases: []live.Phase{{Tasks: 2, Run: sleep(time.Second), Estimates: list[:2]}}}))
+		b := must(p.Submit(bg, live.Job{Phases: []live.Phase{{Tasks: 4, Run: sleep(time.Second), Estimates: list[2:]}}}))
+		must(a.Add(0, time.Hour, time.Hour))
+		wantError(t, "the other job", b.Wait(bg), nil)
+		if !slices.Equal(list, []time.Duration{1, 2, 3, 4, 5, 6}) {
+			t.Errorf("the list is %v", list)
+		}
+		wantError(t, "Close", p.Close(bg), nil)
+	})
+}
+
+// Several goroutines add tasks, while others end and fail.
+func TestAddAtOnce(t *testing.T) {
+	p := must(live.New(newFIFO(), live.Options{Slots: 2, Retry: live.Retry{Attempts: 3}}))
+	h := must(p.Submit(bg, live.Job{Open: true, Phases: []live.Phase{{Tasks: 2, Run: func(_ context.Context, task live.Task) error {
+		if task.Attempt == 1 && task.Index%3 == 0 {
+			return errors.New("again")
+		}
+		return nil
+	}}}}))
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				must(h.Add(0, 0))
+			}
+		})
+	}
+	wg.Wait()
+	wantError(t, "Complete", h.Complete(), nil)
+	wantError(t, "Wait", h.Wait(bg), nil)
+	if pr := h.Progress(); pr.Done != 202 {
+		t.Errorf("%+v, want 202 tasks done", pr)
+	}
+	wantError(t, "Close", p.Close(bg), nil)
+}
+
+// A process without the handler of an open job takes no tasks for it, and leaves it open to the next one when it closes.
+func TestParkedOpenJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		o := live.Options{Slots: 1, Remember: 10, Handlers: map[string]live.Handler{"run": func(context.Context, live.Task, []byte) error { time.Sleep(time.Minute); return nil }}}
+		p, _ := openDisk(d, o)
+		h := must(p.Submit(bg, live.Job{Handler: "run", Open: true, Phases: []live.Phase{{Tasks: 3}}}))
+		idle := must(p.Submit(bg, live.Job{Handler: "run", Open: true, Phases: []live.Phase{{Tasks: 1}}}))
+		time.Sleep(3*time.Minute + 30*time.Second)
+		wantError(t, "Suspend", p.Suspend(bg), nil)
+		p, j := openDisk(d, live.Options{Slots: 1, Remember: 10})
+		for _, id := range []sojourn.JobID{h.ID(), idle.ID()} {
+			if _, err := handle(p, id).Add(0, 0); !errors.Is(err, live.ErrNoHandler) {
+				t.Errorf("Add to the parked job %d = %v", id, err)
+			}
+		}
+		time.Sleep(time.Hour)
+		if pr := handle(p, h.ID()).Progress(); pr.Ended || !pr.Parked {
+			t.Errorf("the parked job: %+v", pr)
+		}
+		wantError(t, "Close", p.Close(bg), nil)
+		_ = j.Close()
+		p, _ = openDisk(d, o)
+		for _, id := range []sojourn.JobID{h.ID(), idle.ID()} {
+			again := handle(p, id)
+			if _, err := again.Add(0, 0); err != nil {
+				t.Errorf("Add in the next process: %v", err)
+			}
+			wantError(t, "Complete", again.Complete(), nil)
+			wantError(t, "Wait", again.Wait(bg), nil)
+		}
+		wantError(t, "Close", p.Close(bg), nil)
+	})
+}
+
+// refusesToEnd is a policy that refuses to let an open job end.
+type refusesToEnd struct{ sojourn.Policy }
+
+func (p refusesToEnd) Unwrap() sojourn.Policy { return p.Policy }
+
+func (p refusesToEnd) Observe(ev sojourn.Event) error {
+	if ev.Kind == sojourn.JobRevised && !ev.Job.Open {
+		return &sojourn.EventError{Event: ev, Err: sojourn.ErrRejected}
+	}
+	return p.Policy.Observe(ev)
+}
+
+// What the policy refuses has not happened, also when the job has nothing to do. Close gives such a job up.
+func TestCompleteRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := must(live.New(refusesToEnd{newFIFO()}, live.Options{Slots: 1, Remember: 10}))
+		h := must(p.Submit(bg, live.Job{Open: true, Phases: []live.Phase{{Tasks: 1, Run: sleep(time.Second)}}}))
+		for range 2 {
+			wantError(t, "Complete", h.Complete(), sojourn.ErrRejected)
+			time.Sleep(time.Minute)
+			if e, ended := h.Ended(); ended || len(p.Ended()) != 0 {
+				t.Errorf("the job has ended as %+v", e)
+			}
+		}
+		must(h.Add(0, 0))
+		wantError(t, "Close", p.Close(bg), nil)
+		wantError(t, "Wait", h.Wait(bg), sojourn.ErrRejected)
+	})
+}
+
+// Who steers a job that has ended, is about to, or is only remembered, is told that it is unknown.
+func TestSteerEndedJobs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := must(live.New(newFIFO(), live.Options{Slots: 1, Remember: 10, Grace: time.Hour}))
+		run := func(ctx context.Context, _ live.Task) error { time.Sleep(time.Minute); return ctx.Err() }
+		cancelled := must(p.Submit(bg, live.Job{Open: true, Phases: []live.Phase{{Tasks: 1, Run: run}}}))
+		time.Sleep(time.Second)
+		cancelled.Cancel()
+		ended := must(p.Submit(bg, live.Job{Open: true, Phases: []live.Phase{{Tasks: 1, Run: run}}}))
+		time.Sleep(time.Hour)
+		wantError(t, "Complete", ended.Complete(), nil)
+		for name, h := range map[string]*live.Handle{"cancelled": cancelled, "ended": ended, "remembered": handle(p, ended.ID())} {
+			_, err := h.Add(0, 0)
+			wantError(t, name+", Add", err, sojourn.ErrUnknownJob)
+			wantError(t, name+", Complete", h.Complete(), sojourn.ErrUnknownJob)
+			wantError(t, name+", SetParallelism", h.SetParallelism(1), sojourn.ErrUnknownJob)
+		}
+		wantError(t, "Close", p.Close(bg), nil)
+	})
+}
+
+// What observers learn of tasks that were added is true: their estimates, that no slot is of their class, and that a job with nothing to
+// do does not starve.
+func TestNotesOfAddedTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tally live.Tally
+		var estimates []time.Duration
+		stuck := 0
+		p := must(live.New(newFIFO(), live.Options{Slots: 1, Observer: observerFunc(func(n live.Note) {
+			tally.Note(n)
+			switch n.Kind {
+			case live.TaskEnded:
+				estimates = append(estimates, n.Estimate)
+			case live.JobStuck:
+				stuck++
+			}
+		})}))
+		none := func(context.Context, live.Task) error { return nil }
+		h := must(p.Submit(bg, live.Job{Open: true, Phases: []live.Phase{{Tasks: 1, Run: none, Estimate: time.Second}}}))
+		must(h.Add(0, time.Minute, 0))
+		time.Sleep(time.Hour)
+		if !slices.Equal(estimates, []time.Duration{time.Second, time.Minute, time.Second}) {
+			t.Errorf("the estimates of what has ended are %v", estimates)
+		}
+		if g := tally.Read(); g.Starvation != 0 || g.Jobs != 1 {
+			t.Errorf("an idle job: %+v", g)
+		}
+		ids := must(p.AddSlots(1, sojourn.Slot{Class: 1}))
+		other := must(p.Submit(bg, live.Job{Open: true, Phases: []live.Phase{{Tasks: 1, Class: 1, Run: none}}}))
+		time.Sleep(time.Second)
+		wantError(t, "Remove", p.Remove(ids[0]), nil)
+		time.Sleep(time.Second)
+		must(other.Add(0, 0))
+		time.Sleep(time.Hour)
+		if stuck != 1 {
+			t.Errorf("%d notes say that a job is stuck, want 1", stuck)
+		}
+		over, cancel := context.WithCancel(bg)
+		cancel()
+		_ = p.Close(over)
+	})
+}
+
+// A job that is retried is submitted once, whoever asks for it at the same time.
+func TestRetryAtOnce(t *testing.T) {
+	p, _ := openDisk(newDisk(), live.Options{Slots: 1, Remember: 1000, Handlers: map[string]live.Handler{"run": func(context.Context, live.Task, []byte) error { return errors.New("no") }}})
+	for range 50 {
+		h := must(p.Submit(bg, live.Job{Handler: "run", Open: true, Payload: make([]byte, 4000), Phases: []live.Phase{{Tasks: 1}}}))
+		_ = h.Wait(bg)
+		var wg sync.WaitGroup
+		var again [4]*live.Handle
+		for i := range again {
+			wg.Go(func() { again[i], _ = p.Retry(bg, h.ID()) })
+		}
+		wg.Wait()
+		n := 0
+		for _, h := range again {
+			if h != nil {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Fatalf("a job was submitted anew %d times", n)
+		}
+	}
+	wantError(t, "Close", p.Close(bg), nil)
+}
+
+// A permit that was used and has failed is remembered as an attempt that has failed.
+func TestFailedPermitIsRemembered(t *testing.T) {
+	p := must(live.New(newFIFO(), live.Options{Slots: 1, Remember: 10}))
+	must(p.Enter(bg, live.Job{})).Leave(errors.New("broken"))
+	if e := p.Ended()[0]; e.Attempts != 1 || e.Failures != 1 || e.First != "broken" || e.Outcome != live.Failed {
+		t.Errorf("%+v", e)
+	}
+	wantError(t, "Close", p.Close(bg), nil)
+}

@@ -85,7 +85,7 @@ func TestShareErrorUnderParallelism(t *testing.T) {
 			if err := bounded.SetParallelism(n); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(1500 * ms)
+			time.Sleep(1250 * ms) // no task ends at that instant
 			if got := tally.Read(); got.Running != 8 || got.JobShareError != 0 {
 				t.Errorf("parallelism %d: %+v, want 8 that run and no error", n, got)
 			}

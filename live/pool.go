@@ -226,6 +226,9 @@ func (p *Pool) submit(ctx context.Context, h *Handle, j *Job) (same *Handle, pos
 	case p.closed:
 		return nil, 0, ErrClosed
 	}
+	if j.replaces != 0 && (p.record.jobs[j.replaces] == nil || p.record.jobs[j.replaces].again == nil) {
+		return nil, 0, fmt.Errorf("live: job %d was submitted anew already", j.replaces)
+	}
 	if j.Key != "" {
 		if id, ok := p.record.keys[j.Key]; ok && (id != j.replaces || p.jobs.get(id) != nil) {
 			p.forgetOld()

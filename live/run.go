@@ -182,6 +182,13 @@ func (p *Pool) ended(a *attempt, store func(), err error) {
 		h.left--
 		h.work(int(a.Task.Phase)).left--
 	case h.permit != nil:
+		if m := h.extend(); lost || preempted {
+			p.away(h)
+		} else {
+			m.failures++
+			m.past.failures++
+			m.past.first = failure(err)
+		}
 		p.giveUp(h, err) // nobody would do it again
 	case lost || preempted:
 		p.away(h)

@@ -209,8 +209,8 @@ func TestDeadlockOfWhatLeaves(t *testing.T) {
 
 		n.notes.forget()
 		must(n.p.AddSlots(1, sojourn.Slot{}))
+		must(n.p.Submit(bg, bag(1, sleep(time.Hour)))) // before the job that the other one submits
 		h = must(n.p.Submit(bg, bag(1, n.waiter(sleep(time.Hour)))))
-		must(n.p.Submit(bg, bag(1, sleep(time.Hour))))
 		time.Sleep(time.Minute)
 		if len(n.notes.all()) > 0 {
 			t.Errorf("with a slot that gets free: %v", n.notes.all())

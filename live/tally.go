@@ -137,7 +137,7 @@ func (t *Tally) Read() Gauges {
 	jobs := make([]claim, 0, len(t.live))
 	pools := map[string]claim{}
 	for _, j := range t.live { //sojourn:unordered a maximum, sums of integers, and a list that is sorted below
-		if j.running == 0 {
+		if j.running == 0 && j.queued > 0 {
 			g.Starvation = max(g.Starvation, now.Sub(j.since))
 		}
 		c := claim{float64(j.job.WeightUnits()), j.running, j.usable()}

@@ -64,6 +64,7 @@ var policies = []struct {
 
 // The laws hold in every history of two slots, two jobs of one or two tasks, two lengths told and two taken.
 func TestSmallHistories(t *testing.T) {
+	noneInShort(t)
 	for _, tc := range policies {
 		t.Run(tc.name, func(t *testing.T) {
 			w := sojourntest.Small{Events: *events}
@@ -84,6 +85,7 @@ func TestSmallHistories(t *testing.T) {
 
 // The laws hold where something else can happen, too.
 func TestSmallHistoriesOfOtherKinds(t *testing.T) {
+	noneInShort(t)
 	w := sojourntest.Small{Events: 2, Jobs: []*sojourn.Job{
 		{Phases: []sojourn.Phase{{Tasks: 1}}},
 		{Phases: []sojourn.Phase{{Tasks: 2, Estimate: 2 * time.Second}}},
@@ -206,6 +208,7 @@ func sharing(n int) func([]history.Entry) error {
 // No job ends after D + P + (1-1/N)p, under pfsp and under fsp.
 // Reference: the theorems in the comments of packages pfsp and baseline.
 func TestSmallHistoriesWithinTheBound(t *testing.T) {
+	noneInShort(t)
 	one := 1
 	none := 0
 	for _, tc := range []struct {
@@ -271,6 +274,7 @@ func promising(maps, reduces int, slots []sojourn.Slot) sojourntest.Small {
 // No accepted job is late, whether its tasks take what was said or less.
 // Reference: the theorem in the comment of package rtmr.
 func TestSmallHistoriesKeepPromises(t *testing.T) {
+	noneInShort(t)
 	for _, tc := range []struct {
 		name string
 		opts rtmr.Options
@@ -332,6 +336,7 @@ func backlogged(n int, weights map[string]int64) func([]history.Entry) error {
 // Pools get service in proportion to their weights.
 // Reference: the comments of packages fair and flow.
 func TestSmallHistoriesShare(t *testing.T) {
+	noneInShort(t)
 	job := func(pool string, tasks int) *sojourn.Job {
 		return &sojourn.Job{Pool: pool, Phases: []sojourn.Phase{{Tasks: tasks}}}
 	}
@@ -390,6 +395,7 @@ func passed(n, patience int) func([]history.Entry) error {
 // Nobody is passed for longer than patience says.
 // Reference: the comment of package leastwork, "No job starves".
 func TestSmallHistoriesStarveNobody(t *testing.T) {
+	noneInShort(t)
 	for n := 1; n <= 2; n++ {
 		w := sojourntest.Small{Jobs: jobsOf(2, 2)[:3], Slots: slots(make([]sojourn.Class, n)...), Most: 3, Events: 100, Takes: sojourntest.Exactly}
 		if vast() || large() && n == 1 {
@@ -410,6 +416,7 @@ func TestSmallHistoriesStarveNobody(t *testing.T) {
 // What the papers print is refuted by a small history: probes without a gate, whose jobs end later than the bound, and a
 // reservation of as many reduce slots as jobs ahead need, and none more, which makes an accepted job late. The order of arrival has no such bound, either.
 func TestSmallHistoriesRefuteWhatIsPrinted(t *testing.T) {
+	noneInShort(t)
 	one := 1
 	probes := sojourntest.Small{Jobs: jobsOf(2, 2)[1:3], Slots: slots(0, 0), Most: 4, Events: 100, Takes: sojourntest.Exactly}
 	for _, tc := range []struct {
@@ -481,5 +488,12 @@ func BenchmarkShared(b *testing.B) {
 			}
 		})
 		calls = calls[:0]
+	}
+}
+
+// noneInShort skips a test that walks through many histories: no goroutine takes part, and the race detector makes them slow.
+func noneInShort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many histories")
 	}
 }

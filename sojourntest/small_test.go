@@ -132,6 +132,9 @@ func chanced(r *rand.Rand) string {
 
 // Each history of a small world is walked, and each once: those that chance makes, by other code, are the same.
 func TestWalkRepeatsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many histories")
+	}
 	walked, texts := map[string]int{}, map[string]int{}
 	newFIFO := func() sojourn.Policy { return newFIFO(0) }
 	n, err := walk(newFIFO, tiny, func(list []format.Entry) error {
@@ -175,6 +178,9 @@ func TestWalkRepeatsNothing(t *testing.T) {
 
 // The same histories come in the same order each time, and no other kind of event makes one come twice.
 func TestWalkIsTheSameEachTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many histories")
+	}
 	for _, also := range [][]sojourn.EventKind{
 		nil,
 		{sojourn.TaskFailed, sojourn.JobRevised},
@@ -228,6 +234,9 @@ func TestWalkFails(t *testing.T) {
 
 // What two slots and two jobs can break is found.
 func TestAllFindsWhatIsBroken(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many histories")
+	}
 	w := tiny
 	w.Events = 3 // fewer show no cancelled job whose attempt fails
 	w.Also = []sojourn.EventKind{sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskHeld, sojourn.JobCancelled, sojourn.SlotRemoved}

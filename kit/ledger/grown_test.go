@@ -41,7 +41,6 @@ func TestGrownIsChecked(t *testing.T) {
 		if err := observe(l, sojourn.Event{Kind: sojourn.JobArrived, Job: j}); err != nil {
 			t.Fatal(err)
 		}
-		left := j.Phases[0].Tasks + j.Phases[1].Tasks
 		for range rapid.IntRange(1, 20).Draw(t, "revisions") {
 			add := rapid.SliceOfN(rapid.SampledFrom([]time.Duration{0, 1, time.Hour, math.MaxInt64 / 3, math.MaxInt64, -1}), 0, 2).Draw(t, "estimates")
 			next := grow(j, rapid.IntRange(0, 1).Draw(t, "phase"), add...)
@@ -61,7 +60,7 @@ func TestGrownIsChecked(t *testing.T) {
 				t.Fatalf("a revision to %+v: %v, want %v", next.Phases, err, want)
 			}
 			if err == nil {
-				left = next.Phases[0].Tasks + next.Phases[1].Tasks
+				left := next.Phases[0].Tasks + next.Phases[1].Tasks
 				if j = next; l.Job(1).Left() != left {
 					t.Fatalf("%d tasks are left, want %d", l.Job(1).Left(), left)
 				}

@@ -80,9 +80,9 @@ func (s *snap) chart(title string, of func(part) int, all func(*sample) int, lea
 	}
 	const end = samples * float64(sampleEvery)
 	x := func(p *sample) float64 {
-		return plotRight - float64(s.now.Sub(p.at))/end*(plotRight-plotLeft)
+		return plotRight - float64(float64(s.now.Sub(p.at))/end*(plotRight-plotLeft))
 	}
-	y := func(v float64) float64 { return plotBottom - v/float64(top)*(plotBottom-plotTop) }
+	y := func(v float64) float64 { return plotBottom - float64(v/float64(top)*(plotBottom-plotTop)) }
 
 	// heights[k] has the height of the stack below and above layer k, by point; the last layer is all others.
 	heights := make([][]float64, len(tenants)+2)
@@ -154,7 +154,7 @@ func (s *snap) chart(title string, of func(part) int, all func(*sample) int, lea
 	for i := 0; i <= 4; i++ {
 		at := s.now.Add(-samples * sampleEvery / 4 * time.Duration(4-i))
 		anchor := [...]string{"start", "middle", "middle", "middle", "middle"}[i]
-		fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="%s">%s</text>`, plotLeft+float64(i)/4*(plotRight-plotLeft), chartHeight-6, anchor, s.wallAt(at).Format("15:04"))
+		fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="%s">%s</text>`, plotLeft+float64(float64(i)/4*(plotRight-plotLeft)), chartHeight-6, anchor, s.wallAt(at).Format("15:04"))
 	}
 	b.WriteString(`</svg>`)
 	c.SVG = template.HTML(b.String())
