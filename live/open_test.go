@@ -12,6 +12,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/journal"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/live"
 )
@@ -289,6 +290,40 @@ func TestCompleteRefused(t *testing.T) {
 	})
 }
 
+// So under a journal: the next process finds the job live, and no record of an end.
+func TestCompleteRefusedAndRestarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		o := live.Options{Slots: 1, Remember: 10, Handlers: map[string]live.Handler{"run": func(context.Context, live.Task, []byte) error { return nil }}}
+		p := must(live.New(must(journal.Open(d, refusesToEnd{newFIFO()}, journal.Options{})), o))
+		h := must(p.Submit(bg, live.Job{Handler: "run", Open: true, Phases: []live.Phase{{Tasks: 1}}}))
+		time.Sleep(time.Minute)
+		wantError(t, "Complete", h.Complete(), sojourn.ErrRejected)
+		_ = must(p.Submit(bg, live.Job{Handler: "run", Phases: []live.Phase{{Tasks: 1}}})).Wait(bg) // all before it is durable
+		wantError(t, "Err", p.Err(), nil)
+		killed := newDisk()
+		for n, data := range d.segments {
+			killed.segments[n] = slices.Clone(data)
+		}
+		wantError(t, "Suspend", p.Suspend(bg), nil)
+		d = killed
+		j := must(journal.Open(d, newFIFO(), journal.Options{}))
+		kept := 0
+		for range j.Kept() {
+			kept++
+		}
+		if kept != 1 { // of the other job
+			t.Errorf("the journal keeps %d records of ends, want 1", kept)
+		}
+		p = must(live.New(j, o))
+		wantError(t, "Complete", handle(p, h.ID()).Complete(), nil)
+		if list := p.Ended(); len(list) != 2 || list[0].Outcome != live.Finished || list[1].Outcome != live.Finished {
+			t.Errorf("the jobs that have ended are %+v", list)
+		}
+		wantError(t, "Close", p.Close(bg), nil)
+	})
+}
+
 // Who steers a job that has ended, is about to, or is only remembered, is told that it is unknown.
 func TestSteerEndedJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -315,10 +350,13 @@ func TestSteerEndedJobs(t *testing.T) {
 func TestNotesOfAddedTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tally live.Tally
+		var mu sync.Mutex
 		var estimates []time.Duration
 		stuck := 0
 		p := must(live.New(newFIFO(), live.Options{Slots: 1, Observer: observerFunc(func(n live.Note) {
 			tally.Note(n)
+			mu.Lock()
+			defer mu.Unlock()
 			switch n.Kind {
 			case live.TaskEnded:
 				estimates = append(estimates, n.Estimate)
@@ -330,9 +368,11 @@ func TestNotesOfAddedTasks(t *testing.T) {
 		h := must(p.Submit(bg, live.Job{Open: true, Phases: []live.Phase{{Tasks: 1, Run: none, Estimate: time.Second}}}))
 		must(h.Add(0, time.Minute, 0))
 		time.Sleep(time.Hour)
+		mu.Lock()
 		if !slices.Equal(estimates, []time.Duration{time.Second, time.Minute, time.Second}) {
 			t.Errorf("the estimates of what has ended are %v", estimates)
 		}
+		mu.Unlock()
 		if g := tally.Read(); g.Starvation != 0 || g.Jobs != 1 {
 			t.Errorf("an idle job: %+v", g)
 		}
@@ -343,12 +383,12 @@ func TestNotesOfAddedTasks(t *testing.T) {
 		time.Sleep(time.Second)
 		must(other.Add(0, 0))
 		time.Sleep(time.Hour)
+		mu.Lock()
 		if stuck != 1 {
 			t.Errorf("%d notes say that a job is stuck, want 1", stuck)
 		}
-		over, cancel := context.WithCancel(bg)
-		cancel()
-		_ = p.Close(over)
+		mu.Unlock()
+		hardStop(p)
 	})
 }
 
