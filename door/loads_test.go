@@ -331,7 +331,7 @@ func tokens(l *load) {
 // long skips a test of loads where -short is given, as by the race detector: most of its work is that of the test itself.
 func long(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes long")
+		t.Skip("-short: hours of virtual time, in which the test works more than the door")
 	}
 }
 

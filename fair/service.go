@@ -38,7 +38,7 @@ func near(a, x, part uint64) uint64 {
 	return a - (a-x)/part
 }
 
-// of returns what a task is thought to cost that is thought to take so long; 0 if that is not known.
+// costOf returns what a task is thought to cost that is thought to take so long; 0 if that is not known.
 func (m *mean) costOf(estimate uint64) uint64 {
 	switch {
 	case estimate == 0 || m.time == 0:

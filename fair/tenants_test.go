@@ -44,7 +44,9 @@ type customer struct {
 	pool   string
 	came   sojourn.Time
 	length func() time.Duration
-	cost   uint64              // of a task; 0 is its time
+	cost   uint64 // of a task; 0 is its time
+	class  sojourn.Class
+	told   time.Duration       // the estimate
 	waited func(time.Duration) // is told at the start of each task
 }
 
@@ -71,7 +73,7 @@ func (s *site) arrive(tasks int, c customer) {
 	s.next++
 	c.came = s.now
 	s.jobs[s.next] = &c
-	s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: s.next, Pool: c.pool, Phases: []sojourn.Phase{{Tasks: tasks}}}})
+	s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: s.next, Pool: c.pool, Phases: []sojourn.Phase{{Tasks: tasks, Class: c.class, Estimate: c.told}}}})
 }
 
 // until serves until an instant.
@@ -266,9 +268,7 @@ func TestEstimatesWhereCostsAreTold(t *testing.T) {
 	s := newSite(t, 4, fair.Options{})
 	s.arrive(1<<20, customer{pool: "old", cost: 500, length: always(time.Second)})
 	s.until(100 * time.Second)
-	s.next++
-	s.jobs[s.next] = &customer{pool: "new", length: always(time.Hour)}
-	s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: s.next, Pool: "new", Phases: []sojourn.Phase{{Tasks: 4, Estimate: 10 * time.Second}}}})
+	s.arrive(4, customer{pool: "new", length: always(time.Hour), told: 10 * time.Second})
 	s.until(160 * time.Second)
 	if got := strings.Count(strings.Join(s.log, " "), "new"); got < 2 {
 		t.Errorf("the new tenant has started %d tasks after a minute, want two at least", got)
@@ -338,9 +338,7 @@ func TestEstimatesOfAClassWithoutCosts(t *testing.T) {
 		s.free = append(s.free, slot.ID)
 	}
 	in := func(pool string) {
-		s.next++
-		s.jobs[s.next] = &customer{pool: pool, length: always(time.Second), cost: 100}
-		s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: s.next, Pool: pool, Phases: []sojourn.Phase{{Tasks: 1 << 20, Class: 1, Estimate: time.Second}}}})
+		s.arrive(1<<20, customer{pool: pool, length: always(time.Second), cost: 100, class: 1, told: time.Second})
 	}
 	in("x")
 	in("y")

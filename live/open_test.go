@@ -3,7 +3,7 @@ package live_test
 import (
 	"context"
 	"errors"
-	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -161,25 +161,29 @@ func TestAddRefused(t *testing.T) {
 	})
 }
 
-// A session of a hundred thousand calls takes no longer for the last thousand than for the first, but for noise and the growth of
-// tables: tasks that were added before are not looked at again.
+// What a task costs that is added does not depend on how many there are: a list of estimates is continued in its memory, and not copied.
+// TestGrownReadsNewTasksOnly of kit/ledger shows that it is not read either.
 func TestAddToALargeJob(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a minute under the race detector")
-	}
+	const large, more = 50_000, 1000
 	p := must(live.New(must(leastwork.New(leastwork.Options{})), live.Options{Slots: 1}))
 	h := must(p.Submit(bg, live.Job{Open: true, Phases: []live.Phase{{Tasks: 1, Run: func(context.Context, live.Task) error { return nil }}}}))
-	if allocs := testing.AllocsPerRun(1000, func() { must(h.Add(0, time.Second)) }); allocs > 60 {
-		t.Errorf("%v allocations a task", allocs)
-	}
-	for range 100_000 {
+	for range large {
 		must(h.Add(0, time.Second))
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range more {
+		must(h.Add(0, time.Second))
+	}
+	runtime.ReadMemStats(&after)
+	if bytes := (after.TotalAlloc - before.TotalAlloc) / more; bytes > 8*large/10 { // of the list, which has 8 bytes for each task
+		t.Errorf("to add a task to %d takes %d bytes", large, bytes)
 	}
 	wantError(t, "Complete", h.Complete(), nil)
 	wantError(t, "Wait", h.Wait(bg), nil)
 	wantError(t, "Close", p.Close(bg), nil)
-	if pr := h.Progress(); pr.Done != 101_002 {
-		t.Error(fmt.Sprint(pr))
+	if pr := h.Progress(); pr.Done != 1+large+more {
+		t.Errorf("%+v", pr)
 	}
 }
 

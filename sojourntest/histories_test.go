@@ -494,6 +494,6 @@ func BenchmarkShared(b *testing.B) {
 // noneInShort skips a test that walks through many histories: no goroutine takes part, and the race detector makes them slow.
 func noneInShort(t *testing.T) {
 	if testing.Short() {
-		t.Skip("many histories")
+		t.Skip("-short: thousands of histories, in one goroutine")
 	}
 }

@@ -133,7 +133,7 @@ func chanced(r *rand.Rand) string {
 // Each history of a small world is walked, and each once: those that chance makes, by other code, are the same.
 func TestWalkRepeatsNothing(t *testing.T) {
 	if testing.Short() {
-		t.Skip("many histories")
+		t.Skip("-short: thousands of histories, in one goroutine")
 	}
 	walked, texts := map[string]int{}, map[string]int{}
 	newFIFO := func() sojourn.Policy { return newFIFO(0) }
@@ -179,7 +179,7 @@ func TestWalkRepeatsNothing(t *testing.T) {
 // The same histories come in the same order each time, and no other kind of event makes one come twice.
 func TestWalkIsTheSameEachTime(t *testing.T) {
 	if testing.Short() {
-		t.Skip("many histories")
+		t.Skip("-short: thousands of histories, in one goroutine")
 	}
 	for _, also := range [][]sojourn.EventKind{
 		nil,
@@ -235,7 +235,7 @@ func TestWalkFails(t *testing.T) {
 // What two slots and two jobs can break is found.
 func TestAllFindsWhatIsBroken(t *testing.T) {
 	if testing.Short() {
-		t.Skip("many histories")
+		t.Skip("-short: thousands of histories, in one goroutine")
 	}
 	w := tiny
 	w.Events = 3 // fewer show no cancelled job whose attempt fails

@@ -294,23 +294,21 @@ func (j *job) revise(spec *sojourn.Job) {
 // addWorks brings the sums of the estimates up to date, after a description has replaced an old one. A job has none until one of its
 // phases grows for the first time.
 func (j *job) addWorks(old *sojourn.Job) {
-	grown, any := make([]bool, len(j.phases)), false
+	works := j.more.get().works
 	for i := range j.phases {
-		grown[i] = charge.Grown(&old.Phases[i], &j.spec.Phases[i])
-		any = any || grown[i]
-	}
-	first := j.more.get().works == nil
-	if first && !any {
-		return
-	}
-	if m := extend(j); first {
-		m.works = make([]time.Duration, len(j.phases))
-	}
-	for i, works := 0, j.more.works; i < len(works); i++ {
-		if grown[i] && !first {
-			works[i], _ = addWork(works[i], &old.Phases[i], &j.spec.Phases[i])
-		} else {
-			works[i] = j.spec.Phases[i].Work()
+		was, is := &old.Phases[i], &j.spec.Phases[i]
+		switch grown := charge.Grown(was, is); {
+		case grown && works == nil:
+			works = make([]time.Duration, len(j.phases))
+			for k := range works {
+				works[k] = j.spec.Phases[k].Work()
+			}
+			extend(j).works = works
+			return
+		case grown:
+			works[i], _ = addWork(works[i], was, is)
+		case works != nil:
+			works[i] = is.Work()
 		}
 	}
 }

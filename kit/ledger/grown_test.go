@@ -53,6 +53,9 @@ func TestGrownIsChecked(t *testing.T) {
 				next.Phases[0].Bytes = make([]int64, 1)
 			case 3:
 				next.Phases[0].Tasks++
+			case 4, 5: // not grown: another list
+				next.Phases[1].Estimates = append(make([]time.Duration, 0, 100), next.Phases[1].Estimates...)
+				next.Phases[1].Estimates[0] = math.MaxInt64/2 + 1
 			}
 			want := next.Check()
 			err := observe(l, sojourn.Event{Kind: sojourn.JobRevised, Job: next})
