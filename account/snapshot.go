@@ -1,13 +1,13 @@
 package account
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
@@ -31,13 +31,8 @@ func (a *Account) AppendBinary(dst []byte) ([]byte, error) {
 			}
 		}
 		w.Pools(slices.Collect(a.Pools()))
-		if a.p == nil {
-			return
-		}
-		if s, ok := sojourn.As[sojourn.Snapshotter](a.p); ok {
-			w.Binary(s)
-		} else {
-			w.Fail(fmt.Errorf("%w: a %T cannot be saved", errors.ErrUnsupported, a.p))
+		if a.p != nil {
+			inside.Save(w, a.p)
 		}
 	})
 }
@@ -45,7 +40,7 @@ func (a *Account) AppendBinary(dst []byte) ([]byte, error) {
 // UnmarshalBinary implements [sojourn.Snapshotter]. The policy inside is restored last, so that it
 // stays as it was if the account is damaged.
 func (a *Account) UnmarshalBinary(data []byte) error {
-	old, inside := *a, saved(nil)
+	old, saved := *a, inside.Saved(nil)
 	err := snapshot.Restore(a, data, a.header(), func() { a.reset(a.p) }, func(r *snapshot.Reader) {
 		a.ledger.Restore(r)
 		for j := range a.ledger.All() {
@@ -57,18 +52,13 @@ func (a *Account) UnmarshalBinary(data []byte) error {
 			a.changePool(p)
 		}
 		if a.p != nil {
-			r.Binary(&inside)
+			r.Binary(&saved)
 		}
 	})
 	if err != nil || a.p == nil {
 		return err
 	}
-	if s, ok := sojourn.As[sojourn.Snapshotter](a.p); !ok {
-		err = fmt.Errorf("%w: a %T cannot be restored", errors.ErrUnsupported, a.p)
-	} else {
-		err = s.UnmarshalBinary(inside)
-	}
-	if err != nil {
+	if err = saved.Restore(a.p); err != nil {
 		*a = old
 	}
 	return err
@@ -85,20 +75,7 @@ func (a *Account) Restore(facts iter.Seq[sojourn.Event], policy []byte) error {
 		}
 		a.apply(&ev)
 	}
-	s, ok := sojourn.As[sojourn.Snapshotter](a.p)
-	if !ok {
-		return fmt.Errorf("account: %w: a %T cannot be restored", errors.ErrUnsupported, a.p)
-	}
-	return s.UnmarshalBinary(policy)
-}
-
-// saved is the snapshot of the policy inside.
-type saved []byte
-
-// UnmarshalBinary keeps a copy of the bytes.
-func (s *saved) UnmarshalBinary(data []byte) error {
-	*s = append([]byte{}, data...)
-	return nil
+	return inside.Saved(policy).Restore(a.p)
 }
 
 // restoreBefore reads how long attempts had been running when they were adopted.

@@ -2,6 +2,7 @@ package fair
 
 import (
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
 )
@@ -48,10 +49,11 @@ func waitOf(j *job, side *ledger.Side) *locality.Wait {
 	return nil
 }
 
-// PartOf says that p has a part of the slots of a cluster, as the policy of a pool has, in which free
-// counts the free slots. Those are what a job leaves unused that waits for locality. Package fair calls
-// PartOf before the first event, for the policies of its pools.
-func (p *Policy) PartOf(free func(sojourn.Class) int) { p.outer = free }
+// joinCluster makes the free slots of the cluster of which p has a part what a job leaves unused that waits for locality.
+func (p *Policy) joinCluster(c inside.Cluster) bool {
+	p.outer = c.Free
+	return false
+}
 
 // free returns the number of free slots of a class, in the whole cluster.
 func (t *tree) free(c sojourn.Class) int {

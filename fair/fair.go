@@ -3,6 +3,7 @@ package fair
 import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/charge"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
@@ -19,9 +20,12 @@ type Policy struct {
 	lender
 	places
 	offer
+	membership
 	preempt preemption
 	choosy  bool // a slot may be declined although a task could start on it, also if no pool has a policy
 }
+
+type membership = inside.Member
 
 // member is the policy's data about a job.
 type member struct {
@@ -65,6 +69,7 @@ func New(opts Options) (*Policy, error) {
 		tree:    newTree(opts.Order, opts.Ties, opts.Strict, newCosts(opts.Cost), opts.widths(), described, newConf(Pool{}, false), opts.reserved()),
 		preempt: newPreemption(opts.Preemption),
 	}
+	p.membership = inside.MemberOf(p.joinCluster)
 	p.connect(!opts.IgnoreLocality && opts.picks(described), opts.delays())
 	return p, nil
 }
@@ -86,6 +91,7 @@ func (p *Policy) reset() {
 		tree:    newTree(old.order, old.ties, old.strict, old.costs, old.widths, old.made, old.plain, old.reserved),
 		preempt: newPreemption(old.preempt.Preemption),
 	}
+	p.membership = old.membership
 	p.outer = old.outer
 	p.connect(old.index != nil, old.delay)
 }

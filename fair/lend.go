@@ -1,12 +1,11 @@
 package fair
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
 // A lender serves the pools that have policies of their own.
@@ -35,9 +34,7 @@ type lender struct {
 
 // A guest is the policy of a pool.
 type guest struct {
-	sojourn.Policy
-	seeker   sojourn.Seeker
-	waker    sojourn.Waker    // nil if it is none
+	inside.Guest
 	promiser sojourn.Promiser // nil if it is none
 	due      bool             // it waits for this very instant, and has not got a Tick at it
 	reserves bool             // it keeps to the reserve of the tree by itself
@@ -47,37 +44,11 @@ type guest struct {
 
 // newGuest makes the policy of a pool that is described by c.
 func (t *tree) newGuest(c *conf) *guest {
-	g := &guest{Policy: c.Policy()}
-	if r, ok := sojourn.As[interface {
-		ReserveIn(*reserve.Reserve) bool
-	}](g.Policy); ok {
-		g.reserves = r.ReserveIn(t.reserve)
-	}
-	if part, ok := sojourn.As[interface {
-		PartOf(func(sojourn.Class) int)
-	}](g.Policy); ok {
-		part.PartOf(t.free)
-	}
-	g.seeker, _ = sojourn.As[sojourn.Seeker](g.Policy)
-	g.waker, _ = sojourn.As[sojourn.Waker](g.Policy)
-	g.promiser, _ = sojourn.As[sojourn.Promiser](g.Policy)
+	p := c.Policy()
+	reserves := inside.Join(p, inside.Cluster{Reserve: t.reserve, Free: t.free})
+	g := &guest{Guest: inside.New("fair", p), reserves: reserves}
+	g.promiser, _ = sojourn.As[sojourn.Promiser](p)
 	return g
-}
-
-// must reports an event that fits to a policy.
-func (g *guest) must(ev sojourn.Event) {
-	if err := g.Observe(ev); err != nil {
-		panic(fmt.Sprintf("fair: a %T refuses what fits: %v", g.Policy, err))
-	}
-}
-
-// wakes reports whether a policy waits for an instant that has come.
-func (g *guest) wakes(now sojourn.Time) bool {
-	if g.waker == nil {
-		return false
-	}
-	at, ok := g.waker.NextWake()
-	return ok && at <= now
 }
 
 // wants reports whether to offer slots to a policy.
@@ -125,7 +96,7 @@ func (l *lender) guestOf(spec *sojourn.Job, c *conf) (g *guest, isNew bool) {
 	}
 	g = l.newGuest(c)
 	for _, s := range l.ledger.AppendDown(nil) {
-		g.must(sojourn.Event{Kind: sojourn.NodeDown, At: l.ledger.Now(), Slot: s})
+		g.Must(sojourn.Event{Kind: sojourn.NodeDown, At: l.ledger.Now(), Slot: s})
 	}
 	return g, true
 }
@@ -150,19 +121,18 @@ func (l *lender) admitInner(spec *sojourn.Job) error {
 		return err
 	}
 	g, isNew := l.guestOf(spec, c)
-	admitter, ok := sojourn.As[sojourn.Admitter](g.Policy)
-	if !ok {
+	if g.Admitter == nil {
 		return nil
 	}
 	now := l.ledger.Now()
 	if isNew {
-		g.must(sojourn.Event{Kind: sojourn.Tick, At: now})
+		g.Must(sojourn.Event{Kind: sojourn.Tick, At: now})
 	}
 	if n := l.poolOf(spec); n != nil {
 		l.lend(n)
 		defer l.takeBack(n, now)
 	}
-	return admitter.Admit(spec)
+	return g.Admitter.Admit(spec)
 }
 
 // addressee returns the policy of the pool of a live job, for a valid event about that
@@ -186,7 +156,7 @@ func (l *lender) letPass(ev *sojourn.Event, to *guest) {
 	}
 	for g := range l.guests {
 		if g != to {
-			g.must(sojourn.Event{Kind: sojourn.Tick, At: ev.At})
+			g.Must(sojourn.Event{Kind: sojourn.Tick, At: ev.At})
 			g.due = false
 		}
 	}
@@ -225,9 +195,9 @@ func (l *lender) tellNode(ev *sojourn.Event, rack sojourn.RackID) {
 	}
 	for g := range l.guests {
 		for _, kind := range told {
-			g.must(sojourn.Event{Kind: kind, At: ev.At, Slot: node})
+			g.Must(sojourn.Event{Kind: kind, At: ev.At, Slot: node})
 		}
-		g.due = g.wakes(ev.At)
+		g.due = g.Due(ev.At)
 	}
 }
 
@@ -241,14 +211,14 @@ func (l *lender) tell(ev *sojourn.Event, to *guest, s sojourn.Slot) {
 		// ask has reported it already.
 	case sojourn.TaskAdopted:
 		l.give(to, s)
-		to.must(*ev)
+		to.Must(*ev)
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
-		to.must(*ev)
-		to.must(sojourn.Event{Kind: sojourn.SlotRemoved, At: ev.At, Slot: s})
+		to.Must(*ev)
+		to.Must(sojourn.Event{Kind: sojourn.SlotRemoved, At: ev.At, Slot: s})
 	default:
-		to.must(*ev)
+		to.Must(*ev)
 	}
-	to.due = to.wakes(ev.At)
+	to.due = to.Due(ev.At)
 }
 
 // lend lends a pool a free slot of each class in which it could be served.
@@ -273,7 +243,7 @@ func (l *lender) give(g *guest, s sojourn.Slot) {
 	if s.Node != 0 {
 		s.Rack = l.ledger.Rack(s.Node)
 	}
-	g.must(sojourn.Event{Kind: sojourn.SlotAdded, At: l.ledger.Now(), Slot: s})
+	g.Must(sojourn.Event{Kind: sojourn.SlotAdded, At: l.ledger.Now(), Slot: s})
 }
 
 func (l *lender) lendSlot(n *pool, s sojourn.Slot) {
@@ -284,7 +254,7 @@ func (l *lender) lendSlot(n *pool, s sojourn.Slot) {
 // takeBack removes the slots that a pool has on loan.
 func (l *lender) takeBack(n *pool, at sojourn.Time) {
 	for _, s := range n.lent {
-		n.policy.must(sojourn.Event{Kind: sojourn.SlotRemoved, At: at, Slot: s})
+		n.policy.Must(sojourn.Event{Kind: sojourn.SlotRemoved, At: at, Slot: s})
 	}
 	n.lent = n.lent[:0]
 }
@@ -308,13 +278,13 @@ func (l *lender) nextInner() (next sojourn.Time, any bool) {
 		if g.due {
 			return now, true
 		}
-		if g.waker == nil {
+		if g.Waker == nil {
 			continue
 		}
 		if n != nil {
 			l.lend(n)
 		}
-		if t, ok := g.waker.NextWake(); ok && (!any || t < next) {
+		if t, ok := g.Waker.NextWake(); ok && (!any || t < next) {
 			next, any = t, true
 		}
 		if n != nil {
@@ -328,5 +298,5 @@ func (l *lender) nextInner() (next sojourn.Time, any bool) {
 func (l *lender) seekWith(n *pool, s sojourn.Slot) (sojourn.SlotID, bool) {
 	l.lendSlot(n, s)
 	defer l.takeBack(n, l.ledger.Now())
-	return n.policy.seeker.Seek(s.Class)
+	return n.policy.Seeker.Seek(s.Class)
 }

@@ -108,7 +108,7 @@ func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
 		}
 		p.reserve.Started(s, !p.skipped)
 		n.lent = n.lent[:0]
-		n.policy.due = n.policy.wakes(p.ledger.Now())
+		n.policy.due = n.policy.Due(p.ledger.Now())
 		p.withdraw(s.Class, true)
 		j = p.ledger.Job(a.Task.Job)
 		if j == nil || j.Data.pool != n || !j.Phase(int(a.Task.Phase)).IsPending(a.Task.Index) {

@@ -240,7 +240,7 @@ func (p *Policy) restorePolicy(r *snapshot.Reader, c *conf, path string) *guest 
 	now := p.ledger.Now()
 	if r.Err() == nil {
 		r.Check(g.isAt(now), "the policy of a pool is at another time")
-		r.Check(!g.due || g.wakes(now), "a policy waits that does not")
+		r.Check(!g.due || g.Due(now), "a policy waits that does not")
 	}
 	return g
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
 	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
@@ -46,6 +47,8 @@ type Policy struct {
 	fed     []int
 }
 
+type member = inside.Member
+
 // options are those of a policy, resolved.
 type options struct {
 	tasks        int // t
@@ -61,6 +64,7 @@ type options struct {
 	kept         reserve.Options
 	newEstimator func() Estimator
 
+	member
 	outer func(sojourn.Class) int // unless nil, the free slots of the cluster of which the policy has a part
 }
 
@@ -89,6 +93,7 @@ func New(opts Options) (*Policy, error) {
 	if opts.Estimator == nil {
 		p.newEstimator = func() Estimator { return NewTrainer(opts.Xi, opts.DefaultTaskTime) }
 	}
+	p.member = inside.MemberOf(p.join)
 	if p.reset(); p.estimator == nil {
 		return nil, errors.New("hfsp: the estimator is nil")
 	}
@@ -104,20 +109,12 @@ func copied(n *int) *int {
 	return &m
 }
 
-// ReserveIn makes p keep to the reserve of a cluster of which it has a part, instead of its own, and
-// reports that it does. Package fair calls it before the first event, for the policies of its pools.
-func (p *Policy) ReserveIn(cluster *reserve.Reserve) bool {
-	p.kept.In = cluster
+// join makes p keep to the reserve of the cluster of which it has a part, instead of its own. What a phase leaves unused that
+// waits for locality are the free slots of the cluster.
+func (p *Policy) join(c inside.Cluster) bool {
+	p.kept.In, p.outer = c.Reserve, c.Free
 	p.reset()
 	return true
-}
-
-// PartOf says that p has a part of the slots of a cluster, as the policy of a pool has, in which free
-// counts the free slots. Those are what a phase leaves unused that waits for locality. Package fair calls
-// PartOf before the first event, for the policies of its pools.
-func (p *Policy) PartOf(free func(sojourn.Class) int) {
-	p.outer = free
-	p.reset()
 }
 
 // reset gives p the state of a new policy.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
@@ -17,11 +18,14 @@ import (
 // [sojourn.Policy]. It is also a [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer]
 // and a [sojourn.Snapshotter].
 type Policy struct {
+	member
 	queue    *queue.Jobs[jobData, key]
 	beliefs  beliefs
 	reserve  reserve.Options
 	patience uint64
 }
+
+type member = inside.Member
 
 // A key orders jobs by their turn: when they came, and patience times their work. Times are from 2^63 ns
 // before time 0 on, since jobs may be older than the clock.
@@ -52,14 +56,14 @@ func New(opts Options) (*Policy, error) {
 		return nil, err
 	}
 	p := &Policy{reserve: reserved, patience: opts.patience()}
+	p.member = inside.MemberOf(p.join)
 	p.reset()
 	return p, nil
 }
 
-// ReserveIn makes p keep to the reserve of a cluster of which it has a part, instead of its own, and
-// reports that it does. Package fair calls it before the first event, for the policies of its pools.
-func (p *Policy) ReserveIn(cluster *reserve.Reserve) bool {
-	p.reserve = reserve.Options{In: cluster}
+// join makes p keep to the reserve of the cluster of which it has a part, instead of its own.
+func (p *Policy) join(c inside.Cluster) bool {
+	p.reserve = reserve.Options{In: c.Reserve}
 	p.reset()
 	return true
 }

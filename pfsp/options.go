@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
@@ -102,6 +103,8 @@ func (o *Order) UnmarshalText(text []byte) error {
 	return option.SetName(o, "order", orderNames[:], text)
 }
 
+type member = inside.Member
+
 // settings are Options as the policy computes with them.
 type settings struct {
 	fairLimit   int
@@ -113,6 +116,7 @@ type settings struct {
 	minProgress uint16        // in 1/10000
 	interval    time.Duration
 	kept        reserve.Options
+	member
 }
 
 // Supports implements [sojourn.Supporter] for the policy: all features, whatever the options.

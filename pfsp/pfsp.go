@@ -6,6 +6,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
@@ -59,6 +60,7 @@ func New(opts Options) (*Policy, error) {
 		return nil, err
 	}
 	p := &Policy{settings: opts.settle()}
+	p.member = inside.MemberOf(p.join)
 	p.reset()
 	return p, nil
 }

@@ -2,19 +2,18 @@ package pfsp
 
 import (
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 	"github.com/sojourn-sched/sojourn/kit/slack"
 )
 
-// ReserveIn makes p keep to the reserve of a cluster of which it has a part, instead of its own, and
-// reports whether it does: not if it is Counted. Package fair calls it before the first event, for the
-// policies of its pools.
-func (p *Policy) ReserveIn(cluster *reserve.Reserve) bool {
+// join makes p keep to the reserve of the cluster of which it has a part, instead of its own, unless it is Counted.
+func (p *Policy) join(c inside.Cluster) bool {
 	if p.kept.Counted {
 		return false
 	}
-	p.kept.In = cluster
+	p.kept.In = c.Reserve
 	p.reset()
 	return true
 }

@@ -12,7 +12,7 @@ type explainer struct{ p *Policy }
 
 func (e explainer) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	for _, l := range e.p.levels {
-		in, _ := sojourn.As[sojourn.Explainer](l.in)
+		in, _ := sojourn.As[sojourn.Explainer](l.in.Policy)
 		dst = in.AppendRanking(dst)
 	}
 	return dst
@@ -28,7 +28,7 @@ func (e explainer) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	if j == nil {
 		return nil, false
 	}
-	in, _ := sojourn.As[sojourn.Explainer](j.Data.level.in)
+	in, _ := sojourn.As[sojourn.Explainer](j.Data.level.in.Policy)
 	attrs, ok := in.Explain(id)
 	if !ok {
 		return attrs, false
@@ -39,7 +39,7 @@ func (e explainer) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 			break
 		}
 		higher += l.jobs
-		other, _ := sojourn.As[sojourn.Explainer](l.in)
+		other, _ := sojourn.As[sojourn.Explainer](l.in.Policy)
 		ranked += len(other.AppendRanking(nil))
 	}
 	var first *level // that is offered slots before it is
@@ -66,7 +66,7 @@ type promiser struct{ p *Policy }
 
 func (a promiser) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
 	for _, l := range a.p.levels {
-		in, _ := sojourn.As[sojourn.Promiser](l.in)
+		in, _ := sojourn.As[sojourn.Promiser](l.in.Policy)
 		dst = in.AppendVoid(dst)
 	}
 	return dst
@@ -77,6 +77,6 @@ func (a promiser) Void(id sojourn.JobID) (why string, ok bool) {
 	if j == nil {
 		return "", false
 	}
-	in, _ := sojourn.As[sojourn.Promiser](j.Data.level.in)
+	in, _ := sojourn.As[sojourn.Promiser](j.Data.level.in.Policy)
 	return in.Void(id)
 }

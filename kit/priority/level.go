@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/queue"
 )
@@ -19,11 +20,8 @@ const spare = 8
 // free ones.
 type level struct {
 	priority int32
-	in       sojourn.Policy
-	waker    sojourn.Waker    // nil if it is none; likewise the next ones
-	seeker   sojourn.Seeker   //
-	admitter sojourn.Admitter //
-	due      bool             // it waits for this very instant, and has not got a Tick at it
+	in       inside.Guest
+	due      bool // it waits for this very instant, and has not got a Tick at it
 
 	jobs    int    // live
 	idle    uint64 // when it became idle, as counted in the Policy; 0 while it has jobs
@@ -39,35 +37,22 @@ type class struct {
 }
 
 func newLevel(priority int32, in sojourn.Policy) *level {
-	l := &level{priority: priority, in: in, ready: queue.NewReady(func(a, b uint64) bool { return a < b })}
-	l.waker, _ = sojourn.As[sojourn.Waker](in)
-	l.seeker, _ = sojourn.As[sojourn.Seeker](in)
-	l.admitter, _ = sojourn.As[sojourn.Admitter](in)
-	return l
+	return &level{priority: priority, in: inside.New("priority", in), ready: queue.NewReady(func(a, b uint64) bool { return a < b })}
 }
 
 // observe reports an event.
 func (l *level) observe(ev sojourn.Event) error {
 	err := l.in.Observe(ev)
 	if err == nil {
-		l.update(ev.At)
+		l.due = l.in.Due(ev.At)
 	}
 	return err
 }
 
-// update finds out whether the policy waits for this very instant.
-func (l *level) update(now sojourn.Time) {
-	if l.waker != nil {
-		at, ok := l.waker.NextWake()
-		l.due = ok && at <= now
-	}
-}
-
 // must reports an event that fits.
 func (l *level) must(ev sojourn.Event) {
-	if err := l.observe(ev); err != nil {
-		panic(fmt.Sprintf("priority: a %T refuses what fits: %v", l.in, err))
-	}
+	l.in.Must(ev)
+	l.due = l.in.Due(ev.At)
 }
 
 // class returns what the level has on slots of class c.

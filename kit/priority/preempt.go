@@ -80,12 +80,12 @@ func (p *Policy) askFor(i int, c sojourn.Class) {
 // wouldTake reports whether the policy of a level would take the slot if it were free. It has the slot for an instant, which
 // changes nothing by the laws of a policy.
 func (p *Policy) wouldTake(l *level, c sojourn.Class, id sojourn.SlotID) bool {
-	if l.seeker == nil {
+	if l.in.Seeker == nil {
 		return true
 	}
 	s, _ := p.ledger.Busy(id)
 	l.must(sojourn.Event{Kind: sojourn.SlotAdded, At: p.ledger.Now(), Slot: s})
-	_, ok := l.seeker.Seek(c)
+	_, ok := l.in.Seeker.Seek(c)
 	l.must(sojourn.Event{Kind: sojourn.SlotRemoved, At: p.ledger.Now(), Slot: s})
 	return ok
 }
@@ -124,7 +124,7 @@ func (a preemptor) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preempt
 	own := len(dst)
 	dst = append(dst, a.p.asked...)
 	for _, l := range a.p.levels {
-		pre, ok := sojourn.As[sojourn.Preemptor](l.in)
+		pre, ok := sojourn.As[sojourn.Preemptor](l.in.Policy)
 		if !ok {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
@@ -107,11 +108,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		return err
 	}
 	if err := p.pass(&ev); err != nil {
-		var e *sojourn.EventError
-		if errors.As(err, &e) {
-			err = e.Err
-		}
-		return &sojourn.EventError{Event: ev, Err: err}
+		return inside.Refused(&ev, err)
 	}
 	p.ask()
 	return nil
@@ -254,7 +251,7 @@ func (p *Policy) revise(ev *sojourn.Event) error {
 		return nil
 	}
 	if p.supports&sojourn.FeatureAttempts == 0 {
-		return fmt.Errorf("%w: the priority changes, and a %T does not know %v", sojourn.ErrUnsupported, from.in, sojourn.FeatureAttempts)
+		return fmt.Errorf("%w: the priority changes, and a %T does not know %v", sojourn.ErrUnsupported, from.in.Policy, sojourn.FeatureAttempts)
 	}
 	leaves := 0
 	if from.jobs == 1 {
@@ -264,8 +261,8 @@ func (p *Policy) revise(ev *sojourn.Event) error {
 	if err != nil {
 		return err
 	}
-	if to.admitter != nil {
-		if err := to.admitter.Admit(told.Job); err != nil {
+	if to.in.Admitter != nil {
+		if err := to.in.Admitter.Admit(told.Job); err != nil {
 			return err
 		}
 	}
@@ -360,7 +357,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 			continue
 		}
 		aged := slices.ContainsFunc(offers[i+1:], func(o *level) bool { return o.priority > l.priority })
-		l.update(p.ledger.Now())
+		l.due = l.in.Due(p.ledger.Now())
 		for _, other := range p.levels {
 			if other != l {
 				other.must(sojourn.Event{Kind: sojourn.SlotRemoved, At: p.ledger.Now(), Slot: s})
@@ -423,10 +420,10 @@ func (p *Policy) NextWake() (at sojourn.Time, ok bool) {
 		if l.due {
 			return p.ledger.Now(), true
 		}
-		if l.waker == nil {
+		if l.in.Waker == nil {
 			continue
 		}
-		if t, waits := l.waker.NextWake(); waits && (!ok || t < at) {
+		if t, waits := l.in.Waker.NextWake(); waits && (!ok || t < at) {
 			at, ok = t, true
 		}
 	}
@@ -439,7 +436,7 @@ func (p *Policy) NextWake() (at sojourn.Time, ok bool) {
 // Visit calls f with each policy inside, which f may only ask questions; see [sojourn.As].
 func (p *Policy) Visit(f func(sojourn.Policy)) {
 	for _, l := range p.levels {
-		f(l.in)
+		f(l.in.Policy)
 	}
 }
 
@@ -447,36 +444,27 @@ func (p *Policy) Visit(f func(sojourn.Policy)) {
 func (p *Policy) As(target any) bool {
 	switch target := target.(type) {
 	case *sojourn.Admitter:
-		return view[sojourn.Admitter](p, target, admitter{p})
+		return inside.Answer[sojourn.Admitter](p.usual(), target, admitter{p})
 	case *sojourn.Explainer:
-		return view[sojourn.Explainer](p, target, explainer{p})
+		return inside.Answer[sojourn.Explainer](p.usual(), target, explainer{p})
 	case *sojourn.Seeker:
-		return view[sojourn.Seeker](p, target, seeker{p})
+		return inside.Answer[sojourn.Seeker](p.usual(), target, seeker{p})
 	case *sojourn.Promiser:
-		return view[sojourn.Promiser](p, target, promiser{p})
+		return inside.Answer[sojourn.Promiser](p.usual(), target, promiser{p})
 	case *sojourn.Preemptor:
 		if p.opts.Preempt > 0 {
 			*target = preemptor{p}
 			return true
 		}
-		return view[sojourn.Preemptor](p, target, preemptor{p})
+		return inside.Answer[sojourn.Preemptor](p.usual(), target, preemptor{p})
 	}
 	return false
-}
-
-// view sets *target if the policies inside are a T.
-func view[T any](p *Policy, target *T, answer T) bool {
-	_, ok := sojourn.As[T](p.usual())
-	if ok {
-		*target = answer
-	}
-	return ok
 }
 
 // usual returns the policy of priority 0.
 func (p *Policy) usual() sojourn.Policy {
 	i, _ := p.find(0)
-	return p.levels[i].in
+	return p.levels[i].in.Policy
 }
 
 // An admitter answers as Observe would.
@@ -490,7 +478,7 @@ func (a admitter) Admit(spec *sojourn.Job) error {
 	if err != nil {
 		return err
 	}
-	return l.admitter.Admit(plain(spec))
+	return l.in.Admitter.Admit(plain(spec))
 }
 
 // A seeker finds a slot that one of the policies wants.
@@ -498,7 +486,7 @@ type seeker struct{ p *Policy }
 
 func (s seeker) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	for _, l := range s.p.offers(c) {
-		if id, ok := l.seeker.Seek(c); ok {
+		if id, ok := l.in.Seeker.Seek(c); ok {
 			return id, true
 		}
 	}

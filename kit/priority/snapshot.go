@@ -3,12 +3,11 @@ package priority
 import (
 	"bytes"
 	"cmp"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
@@ -32,11 +31,6 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 func (p *Policy) saveLevel(w *snapshot.Writer, l *level) {
-	s, ok := sojourn.As[sojourn.Snapshotter](l.in)
-	if !ok {
-		w.Fail(fmt.Errorf("%w: a %T cannot be saved", errors.ErrUnsupported, l.in))
-		return
-	}
 	w.Int(int64(l.priority))
 	idle := 0 // its place among those without jobs
 	for _, o := range p.levels {
@@ -45,7 +39,7 @@ func (p *Policy) saveLevel(w *snapshot.Writer, l *level) {
 		}
 	}
 	w.Len(idle)
-	w.Binary(s)
+	inside.Save(w, l.in.Policy)
 	w.Bool(l.due)
 	for i := range l.classes {
 		if c := &l.classes[i]; c.startable > 0 {
@@ -141,7 +135,7 @@ func (p *Policy) restoreLevel(r *snapshot.Reader) *level {
 		}
 	}
 	l.due = r.Bool()
-	r.Check(!l.due || l.waker != nil, "a policy waits that never does")
+	r.Check(!l.due || l.in.Waker != nil, "a policy waits that never does")
 	for i := range l.classes {
 		if c := &l.classes[i]; c.startable > 0 {
 			c.since = r.Time()

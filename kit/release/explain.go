@@ -9,14 +9,12 @@ import (
 )
 
 // An explainer ranks the jobs that wait behind the others, and says what they wait for.
-type explainer struct {
-	p  *Policy
-	in sojourn.Explainer
-}
+type explainer struct{ p *Policy }
 
 // AppendRanking ranks the jobs that wait by release time behind the others.
 func (e explainer) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
-	dst = e.in.AppendRanking(dst)
+	in, _ := sojourn.As[sojourn.Explainer](e.p.in.Policy)
+	dst = in.AppendRanking(dst)
 	for _, j := range e.p.waiting() {
 		dst = append(dst, j.Spec().ID)
 	}
@@ -27,7 +25,8 @@ func (e explainer) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 func (e explainer) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := e.p.ledger.Job(id)
 	if j == nil || j.Data.released {
-		return e.in.Explain(id)
+		in, _ := sojourn.As[sojourn.Explainer](e.p.in.Policy)
+		return in.Explain(id)
 	}
 	attrs := e.p.ledger.Attrs(j)
 	startable := int64(0)

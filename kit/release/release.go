@@ -7,6 +7,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
@@ -14,9 +15,7 @@ import (
 // [sojourn.Waker] and a [sojourn.Snapshotter], and each other optional interface of package sojourn that the
 // policy inside is.
 type Policy struct {
-	in       sojourn.Policy
-	admitter sojourn.Admitter // nil if it is none
-	waker    sojourn.Waker    // nil if it is none
+	in       inside.Guest
 	supports sojourn.Features
 
 	ledger ledger.Ledger[job]
@@ -52,9 +51,7 @@ func (d due) less(other due) bool {
 // New returns a Policy around p, which is new: nothing was reported to it. From then on p is used only
 // through the Policy.
 func New(p sojourn.Policy) *Policy {
-	r := &Policy{in: p, supports: sojourn.Supports(p) | added}
-	r.admitter, _ = sojourn.As[sojourn.Admitter](p)
-	r.waker, _ = sojourn.As[sojourn.Waker](p)
+	r := &Policy{in: inside.New("release", p), supports: sojourn.Supports(p) | added}
 	r.reset()
 	return r
 }
@@ -74,11 +71,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		return err
 	}
 	if err := p.pass(&ev); err != nil {
-		var e *sojourn.EventError
-		if errors.As(err, &e) {
-			err = e.Err
-		}
-		return &sojourn.EventError{Event: ev, Err: err}
+		return inside.Refused(&ev, err)
 	}
 	c := p.ledger.Apply(&ev)
 	switch {
@@ -138,10 +131,10 @@ func (p *Policy) holds(ev *sojourn.Event) bool {
 
 // admit asks whether the policy inside would take a job that waits, and lets the time pass to the event if it does.
 func (p *Policy) admit(ev *sojourn.Event) error {
-	if p.admitter == nil {
-		return fmt.Errorf("%w: the job has to wait, and a %T cannot say whether it will take it, since it is no Admitter", sojourn.ErrUnsupported, p.in)
+	if p.in.Admitter == nil {
+		return fmt.Errorf("%w: the job has to wait, and a %T cannot say whether it will take it, since it is no Admitter", sojourn.ErrUnsupported, p.in.Policy)
 	}
-	err := p.admitter.Admit(plain(ev.Job))
+	err := p.in.Admitter.Admit(plain(ev.Job))
 	if err != nil && !(ev.Kind == sojourn.JobAdopted && errors.Is(err, sojourn.ErrRejected)) {
 		return err
 	}
@@ -150,7 +143,7 @@ func (p *Policy) admit(ev *sojourn.Event) error {
 }
 
 // tick tells the policy inside that time has passed.
-func (p *Policy) tick(at sojourn.Time) { p.must(sojourn.Event{Kind: sojourn.Tick, At: at}) }
+func (p *Policy) tick(at sojourn.Time) { p.in.Must(sojourn.Event{Kind: sojourn.Tick, At: at}) }
 
 // plain returns a job as the policy inside sees it.
 func plain(spec *sojourn.Job) *sojourn.Job {
@@ -166,13 +159,6 @@ func plain(spec *sojourn.Job) *sojourn.Job {
 func told(ev sojourn.Event) sojourn.Event {
 	ev.Job = plain(ev.Job)
 	return ev
-}
-
-// must reports an event that fits to the policy inside.
-func (p *Policy) must(ev sojourn.Event) {
-	if err := p.in.Observe(ev); err != nil {
-		panic(fmt.Sprintf("release: a %T refuses what fits: %v", p.in, err))
-	}
 }
 
 // enter gives a job that has arrived its place.
@@ -245,11 +231,11 @@ func (p *Policy) release(j *ledger.Job[job], now sojourn.Time) {
 	ev := sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: plain(j.Spec())}
 	if p.in.Observe(ev) != nil {
 		ev.Kind = sojourn.JobAdopted
-		p.must(ev)
+		p.in.Must(ev)
 	}
 	for ev := range j.Facts() {
 		ev.At = now
-		p.must(ev)
+		p.in.Must(ev)
 	}
 }
 
@@ -264,8 +250,8 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 
 // NextWake implements [sojourn.Waker].
 func (p *Policy) NextWake() (at sojourn.Time, ok bool) {
-	if p.waker != nil {
-		at, ok = p.waker.NextWake()
+	if p.in.Waker != nil {
+		at, ok = p.in.Waker.NextWake()
 	}
 	if d, waits := p.due.MinKey(); waits && (!ok || d.at < at) {
 		return d.at, true
@@ -274,31 +260,23 @@ func (p *Policy) NextWake() (at sojourn.Time, ok bool) {
 }
 
 // Visit calls f with the policy inside, which f may only ask questions; see [sojourn.As].
-func (p *Policy) Visit(f func(sojourn.Policy)) { f(p.in) }
+func (p *Policy) Visit(f func(sojourn.Policy)) { f(p.in.Policy) }
 
 // As sets *target to one of the optional interfaces that the policy inside implements; see [sojourn.As].
 func (p *Policy) As(target any) bool {
 	switch target := target.(type) {
 	case *sojourn.Admitter:
-		return view(p, target, func(sojourn.Admitter) sojourn.Admitter { return admitter{p} })
+		return inside.Answer[sojourn.Admitter](p.in.Policy, target, admitter{p})
 	case *sojourn.Explainer:
-		return view(p, target, func(in sojourn.Explainer) sojourn.Explainer { return explainer{p, in} })
+		return inside.Answer[sojourn.Explainer](p.in.Policy, target, explainer{p})
 	case *sojourn.Seeker:
-		return view(p, target, func(in sojourn.Seeker) sojourn.Seeker { return in })
+		return inside.Pass(p.in.Policy, target)
 	case *sojourn.Preemptor:
-		return view(p, target, func(in sojourn.Preemptor) sojourn.Preemptor { return in })
+		return inside.Pass(p.in.Policy, target)
 	case *sojourn.Promiser:
-		return view(p, target, func(in sojourn.Promiser) sojourn.Promiser { return in })
+		return inside.Pass(p.in.Policy, target)
 	}
 	return false
-}
-
-func view[T any](p *Policy, target *T, wrap func(T) T) bool {
-	in, ok := sojourn.As[T](p.in)
-	if ok {
-		*target = wrap(in)
-	}
-	return ok
 }
 
 // An admitter answers as Observe would.
@@ -308,7 +286,7 @@ func (a admitter) Admit(spec *sojourn.Job) error {
 	if err := a.p.ledger.CheckArrival(spec); err != nil {
 		return err
 	}
-	return a.p.admitter.Admit(plain(spec))
+	return a.p.in.Admitter.Admit(plain(spec))
 }
 
 // waiting returns the jobs that wait, by release time and then by arrival.

@@ -2,11 +2,9 @@ package release
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 
-	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
@@ -26,17 +24,13 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 		for _, j := range p.inOrder() {
 			w.Bool(j.Data.released)
 		}
-		if s, ok := sojourn.As[sojourn.Snapshotter](p.in); ok {
-			w.Binary(s)
-		} else {
-			w.Fail(fmt.Errorf("%w: a %T cannot be saved", errors.ErrUnsupported, p.in))
-		}
+		inside.Save(w, p.in.Policy)
 	})
 }
 
 // UnmarshalBinary implements [sojourn.Snapshotter].
 func (p *Policy) UnmarshalBinary(data []byte) error {
-	old, inside := *p, saved(nil)
+	old, saved := *p, inside.Saved(nil)
 	err := snapshot.Restore(p, data, header, p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)
 		for _, j := range p.inOrder() {
@@ -47,27 +41,13 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			j.Data.released = released
 			p.file(j)
 		}
-		r.Binary(&inside)
+		r.Binary(&saved)
 	})
 	if err != nil {
 		return err
 	}
-	if s, ok := sojourn.As[sojourn.Snapshotter](p.in); !ok {
-		err = fmt.Errorf("%w: a %T cannot be restored", errors.ErrUnsupported, p.in)
-	} else {
-		err = s.UnmarshalBinary(inside)
-	}
-	if err != nil {
+	if err = saved.Restore(p.in.Policy); err != nil {
 		*p = old
 	}
 	return err
-}
-
-// saved is the snapshot of the policy inside.
-type saved []byte
-
-// UnmarshalBinary keeps a copy of the bytes.
-func (s *saved) UnmarshalBinary(data []byte) error {
-	*s = slices.Clone(data)
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/charge"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
@@ -58,10 +59,13 @@ const (
 	LateShare   = vqueue.LateShare   // together: the one with the fewest running tasks per weight first, as in PSBS
 )
 
+type member = inside.Member
+
 // FSP is the Fair Sojourn Protocol as a [sojourn.Policy]. It is also a
 // [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type FSP struct {
+	member
 	late     Late
 	taskTime time.Duration
 	ledger   ledger.Ledger[fspData]
@@ -94,6 +98,7 @@ func NewFSP(opts FSPOptions) (*FSP, error) {
 		taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime),
 		opts:     reserveOptions(opts.Reserve, opts.Counted),
 	}
+	p.member = inside.MemberOf(p.join)
 	p.reset()
 	return p, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/charge"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
@@ -31,6 +32,7 @@ func (o LASOptions) Validate() error {
 // [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type LAS struct {
+	member
 	reserve reserve.Options
 	queue   *queue.Jobs[attained, attainedKey]
 }
@@ -79,14 +81,14 @@ func NewLAS(opts LASOptions) (*LAS, error) {
 		return nil, err
 	}
 	p := &LAS{reserve: reserveOptions(opts.Reserve, false)}
+	p.member = inside.MemberOf(p.join)
 	p.reset()
 	return p, nil
 }
 
-// ReserveIn makes p keep to the reserve of a cluster of which it has a part, instead of its own, and
-// reports that it does. Package fair calls it before the first event, for the policies of its pools.
-func (p *LAS) ReserveIn(cluster *reserve.Reserve) bool {
-	p.reserve.In = cluster
+// join makes p keep to the reserve of the cluster of which it has a part, instead of its own.
+func (p *LAS) join(c inside.Cluster) bool {
+	p.reserve.In = c.Reserve
 	p.reset()
 	return true
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/charge"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
@@ -85,21 +86,19 @@ func (p *FSP) header() snapshot.Header {
 	}, p.opts.Header()...)}
 }
 
-// ReserveIn makes p keep to the reserve of a cluster of which it has a part, instead of its own, and
-// reports whether it does: not if it is Counted. Package fair calls it before the first event, for the
-// policies of its pools.
-func (p *FSP) ReserveIn(cluster *reserve.Reserve) bool {
+// join makes p keep to the reserve of the cluster of which it has a part, instead of its own, unless it is Counted.
+func (p *FSP) join(c inside.Cluster) bool {
 	if p.opts.Counted {
 		return false
 	}
-	p.opts.In = cluster
+	p.opts.In = c.Reserve
 	p.reset()
 	return true
 }
 
 // reset gives p the state of a new policy.
 func (p *FSP) reset() {
-	*p = FSP{late: p.late, taskTime: p.taskTime, opts: p.opts}
+	*p = FSP{member: p.member, late: p.late, taskTime: p.taskTime, opts: p.opts}
 	p.ledger.Supports = option.Features
 	p.inputs = locality.New(&p.ledger)
 	if p.opts.On() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/charge"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
@@ -45,6 +46,7 @@ func (o SRPTOptions) Validate() error {
 // [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type SRPT struct {
+	member
 	taskTime time.Duration
 	reserve  reserve.Options
 	queue    *queue.Jobs[srptData, remainingKey]
@@ -67,18 +69,17 @@ func NewSRPT(opts SRPTOptions) (*SRPT, error) {
 		return nil, err
 	}
 	p := &SRPT{taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime), reserve: reserveOptions(opts.Reserve, opts.Counted)}
+	p.member = inside.MemberOf(p.join)
 	p.reset()
 	return p, nil
 }
 
-// ReserveIn makes p keep to the reserve of a cluster of which it has a part, instead of its own, and
-// reports whether it does: not if it is Counted. Package fair calls it before the first event, for the
-// policies of its pools.
-func (p *SRPT) ReserveIn(cluster *reserve.Reserve) bool {
+// join makes p keep to the reserve of the cluster of which it has a part, instead of its own, unless it is Counted.
+func (p *SRPT) join(c inside.Cluster) bool {
 	if p.reserve.Counted {
 		return false
 	}
-	p.reserve.In = cluster
+	p.reserve.In = c.Reserve
 	p.reset()
 	return true
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
@@ -154,24 +155,15 @@ func (p *pair) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemption 
 func (p *pair) As(target any) bool {
 	switch t := target.(type) {
 	case *sojourn.Seeker:
-		return view[sojourn.Seeker](p, t, asked{p})
+		return inside.Answer[sojourn.Seeker](p.active, t, asked{p})
 	case *sojourn.Admitter:
-		return view[sojourn.Admitter](p, t, asked{p})
+		return inside.Answer[sojourn.Admitter](p.active, t, asked{p})
 	case *sojourn.Explainer:
-		return view[sojourn.Explainer](p, t, asked{p})
+		return inside.Answer[sojourn.Explainer](p.active, t, asked{p})
 	case *sojourn.Promiser:
-		return view[sojourn.Promiser](p, t, asked{p})
+		return inside.Answer[sojourn.Promiser](p.active, t, asked{p})
 	}
 	return false
-}
-
-// view sets *target if the active policy is a T.
-func view[T any](p *pair, target *T, v T) bool {
-	_, ok := sojourn.As[T](p.active)
-	if ok {
-		*target = v
-	}
-	return ok
 }
 
 // asked answers as the active policy. If that is no longer of the kind asked for, it answers as a policy that

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/gang"
+	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
@@ -79,9 +80,7 @@ func (nothing) Busy(sojourn.SlotID) (s sojourn.Slot, ok bool) { return s, false 
 
 // unreserved makes a policy reserve no gang slots, if it can.
 func unreserved(p sojourn.Policy) {
-	if r, ok := p.(interface{ ReserveIn(*reserve.Reserve) bool }); ok {
-		r.ReserveIn(reserve.New(nothing{}, reserve.Options{}))
-	}
+	inside.Join(p, inside.Cluster{Reserve: reserve.New(nothing{}, reserve.Options{})})
 }
 
 // newGangMachines returns slots without a class: one for each place, which may each run a gang,
