@@ -172,7 +172,8 @@ func (k EventKind) String() string {
 // (TestUnknownCause).
 //
 // Package sojourntest checks this by the law of lost work. Package td does not keep it: the status of
-// a job only ever grows there, as in the paper. Package pfsp keeps it while no job has used up its estimate.
+// a job only ever grows there, as in the paper. Package pfsp keeps it while no job has used up its estimate, and
+// package mars while it makes no plan: a plan is about what waits, and what ran meanwhile is not in it.
 type Cause uint8
 
 const (

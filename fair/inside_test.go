@@ -29,14 +29,15 @@ func TestConformanceOfPoliciesInside(t *testing.T) {
 	}
 	two := 2
 	idles := sojourntest.Options{IdlesOnPurpose: true}
+	plans := sojourntest.Options{IdlesOnPurpose: true, ChargesLostWork: true, ChargesFailures: true}
 	for _, tc := range []struct {
 		name   string
 		inside func() sojourn.Policy
 		o      sojourntest.Options
 	}{
 		{"leastwork", constructors.LeastWork.With(leastwork.Options{}), idles},
-		{"mars", constructors.MarS.With(mars.Options{}), idles},
-		{"mars, each time", constructors.MarS.With(mars.Options{Interval: 1}), idles},
+		{"mars", constructors.MarS.With(mars.Options{}), plans},
+		{"mars, each time", constructors.MarS.With(mars.Options{Interval: 1}), plans},
 		{"hfsp", constructors.HFSP.With(hfsp.Options{TrainingTasks: 2, TrainingSlots: &two, Preemption: hfsp.Kill}), idles},
 		{"pfsp", constructors.PFSP.With(pfsp.Options{}), sojourntest.Options{IgnoresWeights: true, ChargesLostWork: true, ChargesFailures: true}},
 		{"td", constructors.TD.With(td.Options{}), sojourntest.Options{TellsSlotsApart: true, ChargesLostWork: true, ChargesFailures: true}},

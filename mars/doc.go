@@ -69,6 +69,9 @@
 // slots before the next plan. A task without an estimate counts as
 // Options.DefaultTaskTime. Wrong estimates change only the order of tasks.
 //
+// An attempt that is lost, preempted or refused leaves its job in its place if no plan is made while it runs
+// (TestLostWorkIsNotCharged).
+//
 // Jobs whose phases say what they need ([sojourn.Phase] Needs) are not supported: h_u above,
 // and the bounds of packages plan and certify, are about phases in a chain.
 //

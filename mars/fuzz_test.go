@@ -9,9 +9,9 @@ import (
 )
 
 func FuzzEvents(f *testing.F) {
-	sojourntest.FuzzEvents(f, policy(mars.Options{Interval: 1, Iterations: 3, Step: 50}), sojourntest.Options{IdlesOnPurpose: true})
+	sojourntest.FuzzEvents(f, policy(mars.Options{Interval: 1, Iterations: 3, Step: 50}), sojourntest.Options{IdlesOnPurpose: true, ChargesLostWork: true, ChargesFailures: true})
 }
 
 func FuzzUnmarshal(f *testing.F) {
-	sojourntest.FuzzUnmarshal(f, policy(mars.Options{Batch: time.Second, Commit: true, Iterations: 3, Step: 20}), sojourntest.Options{IdlesOnPurpose: true})
+	sojourntest.FuzzUnmarshal(f, policy(mars.Options{Batch: time.Second, Commit: true, Iterations: 3, Step: 20}), sojourntest.Options{IdlesOnPurpose: true, ChargesLostWork: true, ChargesFailures: true})
 }

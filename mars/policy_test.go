@@ -27,7 +27,7 @@ func policy(opts mars.Options) func() sojourn.Policy {
 }
 
 // A free slot is declined at the instant at which a plan is due, until the driver sends
-// the Tick that it owes.
+// the Tick that it owes. For lost work see TestLostWorkIsNotCharged.
 func TestPolicyConformance(t *testing.T) {
 	list := map[string]mars.Options{
 		"plans again": {},
@@ -57,7 +57,7 @@ func TestPolicyConformance(t *testing.T) {
 				changed.Interval = 3 * time.Second
 			}
 			sojourntest.Run(t, policy(opts), sojourntest.Options{
-				IdlesOnPurpose: true, Others: others, Changed: []func() sojourn.Policy{policy(changed)},
+				IdlesOnPurpose: true, ChargesLostWork: true, ChargesFailures: true, Others: others, Changed: []func() sojourn.Policy{policy(changed)},
 			})
 		})
 	}
@@ -76,7 +76,7 @@ func TestConformanceOfAllOptions(t *testing.T) {
 		}
 		return o
 	}, func(t *testing.T, opts mars.Options) {
-		sojourntest.Run(t, policy(opts), sojourntest.Options{IdlesOnPurpose: true})
+		sojourntest.Run(t, policy(opts), sojourntest.Options{IdlesOnPurpose: true, ChargesLostWork: true, ChargesFailures: true})
 	})
 }
 

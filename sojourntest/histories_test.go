@@ -53,7 +53,7 @@ var policies = []struct {
 	{"hfsp", constructors.HFSP.With(hfsp.Options{TrainingTasks: 2}), sojourntest.Options{IdlesOnPurpose: true}},
 	{"pfsp", constructors.PFSP.With(pfsp.Options{}), sojourntest.Options{IgnoresWeights: true}},
 	{"td", constructors.TD.With(td.Options{}), sojourntest.Options{TellsSlotsApart: true, ChargesLostWork: true, ChargesFailures: true}},
-	{"mars", constructors.MarS.With(mars.Options{}), sojourntest.Options{IdlesOnPurpose: true}},
+	{"mars", constructors.MarS.With(mars.Options{}), sojourntest.Options{IdlesOnPurpose: true, ChargesLostWork: true, ChargesFailures: true}},
 	{"rtmr", constructors.RTMR.With(rtmr.Options{}), deadlines},
 	{"fsp", constructors.FSP.With(baseline.FSPOptions{}), sojourntest.Options{}},
 	{"srpt", constructors.SRPT.With(baseline.SRPTOptions{}), sojourntest.Options{}},

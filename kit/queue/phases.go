@@ -9,7 +9,6 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
-	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
 // PhaseOrder says how phases are ranked, and in which order the tasks of a phase start.
@@ -24,16 +23,6 @@ type PhaseOrder[J, K any] struct {
 
 	// Prefix, unless nil, returns the number that a key begins with: see [JobOrder.Prefix].
 	Prefix func(K) (hi, lo uint64)
-
-	// Level, unless nil, returns the level of a reserve at which a phase that has something
-	// to start is filed. A phase is filed with the level that it has at its latest
-	// assignment or at the latest event about it or the phase before it. This level is part
-	// of the state.
-	Level func(j *ledger.Job[J], phase int) int
-
-	// Reserve says how many slots are kept free for low levels. It has no effect without
-	// Level.
-	Reserve reserve.Options
 
 	// Within, unless nil, returns a comparison of the tasks of a phase; ties go by
 	// number. If it returns nil for a phase, the task whose input is closest to the slot
@@ -51,15 +40,14 @@ type PhaseOrder[J, K any] struct {
 // to the first such task in the policy's order, or, without such an order, to the task
 // whose input is closest.
 //
-// An event about a task updates the places of its phase and of those that wait for it. If it takes the last room that
-// [sojourn.Job.Parallelism] leaves to a job, or makes room again, it updates all phases of the job that are ready.
-// Each takes O(log n) for n startable phases. Nothing is allocated. If tasks are not taken in the order of their numbers,
+// An event about a task updates the places of its phase and of those that wait for it.
+// Each takes O(log n) for n startable phases, also in a job with [sojourn.Job.Parallelism]. Nothing is allocated. If tasks are not taken in the order of their numbers,
 // each costs 8 bytes and a bit.
 type Phases[J, K any] struct {
 	Queue[J, K]
 
 	order   PhaseOrder[J, K]
-	jobs    []filedJob // by handle; zero where the handle is free
+	jobs    []filedJob[K] // by handle; zero where the handle is free
 	entries []entry[J]
 	spare   []uint32 // free places in entries
 
@@ -67,9 +55,13 @@ type Phases[J, K any] struct {
 }
 
 // filedJob is the queue's data about a job.
-type filedJob struct {
+type filedJob[K any] struct {
 	phases []filed
-	open   bitset.Set // the phases that could start a task if there were room, if the job is bounded
+
+	// If the job is bounded: its phases that could start a task if there were room, by number. Of those of a class, the
+	// queue's ready has the first one while there is room, and shown names it; -1 if it has none.
+	open  *Ready[K]
+	shown []int // by class
 }
 
 // filed is the queue's data about a phase.
@@ -92,9 +84,6 @@ type entry[J any] struct {
 func NewPhases[J, K any](order PhaseOrder[J, K]) *Phases[J, K] {
 	q := &Phases[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: filing[K]{plain: NewPrefixedReady(order.Less, order.Prefix)}}}
 	q.Ledger.Supports = order.Supports
-	if order.Level != nil {
-		q.reserve = reserve.New(&q.Ledger, order.Reserve)
-	}
 	q.head = q.ready.FirstUpTo
 	q.rank = q.least
 	q.items = func(j *ledger.Job[J], item func(sojourn.Class, uint32)) {
@@ -121,6 +110,8 @@ func (q *Phases[J, K]) File(ev *sojourn.Event, c ledger.Change[J]) {
 		q.enrol(j)
 		q.Update(j)
 	case sojourn.JobRevised:
+		q.withdraw(j)
+		q.bound(j)
 		for i := range j.NumPhases() {
 			q.sort(j, i)
 		}
@@ -133,9 +124,7 @@ func (q *Phases[J, K]) File(ev *sojourn.Event, c ledger.Change[J]) {
 			f.waiting.Add(int(f.place[ev.Task.Index])) // first removes it again if it is not pending
 		}
 		q.update(j, i)
-		if j.Room() <= 1 { // the event may have made room for all its phases, or taken it
-			q.updateOpen(j)
-		}
+		q.showAll(j)
 		q.fed = j.AppendFed(q.fed[:0], i)
 		for _, i := range q.fed {
 			q.update(j, i)
@@ -152,24 +141,47 @@ func (q *Phases[J, K]) filed(j *ledger.Job[J], i int) *filed { return &q.jobs[j.
 // enrol makes the entries of a job.
 func (q *Phases[J, K]) enrol(j *ledger.Job[J]) {
 	for int(j.Handle()) >= len(q.jobs) {
-		q.jobs = append(q.jobs, filedJob{})
+		q.jobs = append(q.jobs, filedJob[K]{})
 	}
 	phases := make([]filed, j.NumPhases())
 	q.jobs[j.Handle()].phases = phases
+	q.bound(j)
 	for i := range phases {
 		phases[i].id = heap.Allot(&q.entries, &q.spare, entry[J]{j, i})
 		q.sort(j, i)
 	}
 }
 
+// bound makes the queue's data about a bounded job that has nothing in ready.
+func (q *Phases[J, K]) bound(j *ledger.Job[J]) {
+	job := &q.jobs[j.Handle()]
+	job.open, job.shown = nil, nil
+	if !j.Bounded() {
+		return
+	}
+	open := NewPrefixedReady(q.order.Less, q.order.Prefix)
+	job.open = &open
+	for _, ph := range j.Spec().Phases {
+		for int(ph.Class) >= len(job.shown) {
+			job.shown = append(job.shown, -1)
+		}
+	}
+}
+
+// withdraw takes the phases of a job out of ready.
+func (q *Phases[J, K]) withdraw(j *ledger.Job[J]) {
+	for i := range j.NumPhases() {
+		q.ready.Remove(j.Spec().Phases[i].Class, q.filed(j, i).id)
+	}
+}
+
 // forget takes out the entries of a job.
 func (q *Phases[J, K]) forget(j *ledger.Job[J]) {
+	q.withdraw(j)
 	for i := range j.NumPhases() {
-		id := q.filed(j, i).id
-		q.ready.Remove(j.Spec().Phases[i].Class, id)
-		heap.Release(q.entries, &q.spare, id)
+		heap.Release(q.entries, &q.spare, q.filed(j, i).id)
 	}
-	q.jobs[j.Handle()] = filedJob{}
+	q.jobs[j.Handle()] = filedJob[K]{}
 }
 
 // sort computes the order of the tasks of a phase.
@@ -203,34 +215,49 @@ func (q *Phases[J, K]) Update(j *ledger.Job[J]) {
 	}
 }
 
-// updateOpen updates the places of the phases of a bounded job whose place may depend on whether there is room.
-func (q *Phases[J, K]) updateOpen(j *ledger.Job[J]) {
-	open := &q.jobs[j.Handle()].open
-	for i := open.Next(0); i >= 0; i = open.Next(i + 1) {
-		q.update(j, i)
+func (q *Phases[J, K]) update(j *ledger.Job[J], i int) {
+	job, ph, class := &q.jobs[j.Handle()], j.Phase(i), j.Spec().Phases[i].Class
+	into, id := &q.ready.plain, job.phases[i].id
+	if job.open != nil {
+		into, id = job.open, uint32(i)
+	}
+	var key K
+	may := ph.Ready() && ph.Pending() > 0
+	if may {
+		key, may = q.order.Key(j, i, q.first(j, i))
+	}
+	if may {
+		into.Set(class, id, key)
+	} else {
+		into.Remove(class, id)
+	}
+	if job.open != nil {
+		q.show(j, class)
 	}
 }
 
-func (q *Phases[J, K]) update(j *ledger.Job[J], i int) {
-	if ph := j.Phase(i); j.Bounded() {
-		if open := &q.jobs[j.Handle()].open; ph.Ready() && ph.Pending() > 0 {
-			open.Add(i)
-		} else {
-			open.Remove(i)
-		}
+// showAll shows in ready, for each class, what a bounded job would start next.
+func (q *Phases[J, K]) showAll(j *ledger.Job[J]) {
+	for c := range q.jobs[j.Handle()].shown {
+		q.show(j, sojourn.Class(c))
 	}
-	class, id := j.Spec().Phases[i].Class, q.filed(j, i).id
-	if j.Startable(i) > 0 {
-		if key, ok := q.order.Key(j, i, q.first(j, i)); ok {
-			level := 0
-			if q.order.Level != nil {
-				level = q.order.Level(j, i)
-			}
-			q.ready.SetLevel(class, id, level, key)
-			return
-		}
+}
+
+// show does so for one class.
+func (q *Phases[J, K]) show(j *ledger.Job[J], class sojourn.Class) {
+	job := &q.jobs[j.Handle()]
+	first, key, ok := job.open.First(class)
+	next := int(first)
+	if !ok || j.Room() == 0 {
+		next = -1
 	}
-	q.ready.Remove(class, id)
+	if old := job.shown[class]; old >= 0 && old != next {
+		q.ready.Remove(class, job.phases[old].id)
+	}
+	if next >= 0 {
+		q.ready.SetLevel(class, job.phases[next].id, 0, key)
+	}
+	job.shown[class] = next
 }
 
 // first returns the first pending task of a phase. There must be one.
@@ -253,17 +280,14 @@ func (q *Phases[J, K]) first(j *ledger.Job[J], i int) uint32 {
 // is none. It updates the place of the phase.
 func (q *Phases[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := q.Ledger.Free(id)
-	first, _, inTurn, ok := q.choose(s.Class)
+	first, _, _, ok := q.choose(s.Class)
 	if !ok {
 		return sojourn.Assignment{}, false
 	}
 	e := q.entries[first]
 	a := q.take(e.job, e.phase, s)
 	q.update(e.job, e.phase)
-	if e.job.Room() == 0 {
-		q.updateOpen(e.job)
-	}
-	q.started(s, inTurn)
+	q.showAll(e.job)
 	return a, true
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/reserve"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
@@ -361,33 +360,5 @@ func TestRankingGoesByWhatIsReady(t *testing.T) {
 	}
 	if got, want := q.AppendRanking(nil), []sojourn.JobID{4, 2, 1, 3}; !slices.Equal(got, want) {
 		t.Errorf("ranking = %v, want %v", got, want)
-	}
-}
-
-// A phase is filed at its level: with one of two slots reserved, the first phase by the key takes the
-// first slot and not the last one, which is left to the other phase.
-func TestPhaseLevels(t *testing.T) {
-	q := NewPhases(PhaseOrder[bool, key]{
-		Key: func(j *ledger.Job[bool], phase int, _ uint32) (key, bool) { return key{0, j.Seq(), phase}, true },
-		Less: func(a, b key) bool {
-			return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.phase, b.phase)) < 0
-		},
-		Level:   func(_ *ledger.Job[bool], phase int) int { return (1 - phase) * (reserve.Levels - 1) },
-		Reserve: reserve.Options{Share: reserve.ShareOf(0.5)},
-	})
-	observe := func(ev sojourn.Event) {
-		c := q.Apply(&ev)
-		q.File(&ev, c)
-	}
-	for id := range sojourn.SlotID(2) {
-		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}})
-	}
-	for id := range sojourn.JobID(2) {
-		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id + 1, Phases: []sojourn.Phase{{Tasks: 2}, {Tasks: 1, After: sojourn.NoBarrier}}}})
-	}
-	for slot, want := range []sojourn.TaskID{{Job: 1}, {Job: 1, Phase: 1}} {
-		if a, ok := q.Assign(sojourn.SlotID(slot)); !ok || a.Task != want {
-			t.Errorf("slot %d gets %v, %v, want %v", slot, a.Task, ok, want)
-		}
 	}
 }
