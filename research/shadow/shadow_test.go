@@ -68,7 +68,7 @@ func TestConformance(t *testing.T) {
 				defer mu.Unlock()
 				all = append(all, s)
 				return s.Inside() // the lock declines a slot that is not free
-			}, sojourntest.Options{})
+			}, sojourntest.Options{KeepsHistory: true}) // what the candidate has yet to be told waits in memory
 			var sum shadow.Report
 			for _, s := range all {
 				if err := s.Wait(bg); err != nil {
