@@ -233,7 +233,7 @@ func passOf(ctx context.Context) *Pass {
 
 // Charge says what the request of ctx has cost so far, in a unit that all requests have in common. It may be called while a
 // response is streamed; the last call before the request leaves counts. If no request calls it, costs are times in the handler. A request
-// that does not, where others do, is charged what such a time has cost of late (TestChargeOfFew).
+// that does not, or says 0, where others do, is charged what such a time has cost of late (TestChargeOfFew): say 1 for what is free.
 // It does nothing if ctx comes from no request that a door has admitted (TestCharge).
 func Charge(ctx context.Context, cost uint64) {
 	if p := passOf(ctx); p != nil {

@@ -280,6 +280,23 @@ func TestTooManyTenants(t *testing.T) {
 	})
 }
 
+// Where there is no room for one more tenant, those who owe and have gone are forgotten before somebody is put among the others.
+func TestDebtsMakeRoom(t *testing.T) {
+	inDoor(t, 2, door.Options{MaxTenants: 2}, func(t *testing.T, d *door.Door) {
+		a := must(d.Enter(bg, door.Request{Tenant: "a"}))
+		for i := range 5 {
+			name := fmt.Sprint("b", i)
+			b := must(d.Enter(bg, door.Request{Tenant: name}))
+			time.Sleep(10 * time.Second)
+			if st := d.Status(); !slices.ContainsFunc(st.Tenants, func(s door.TenantStatus) bool { return s.Name == name }) {
+				t.Errorf("%s is not among %+v", name, st.Tenants)
+			}
+			b.Leave()
+		}
+		a.Leave()
+	})
+}
+
 // Bad input is an error in words, not a panic, and the door goes on.
 func TestBadInput(t *testing.T) {
 	for _, n := range []int{0, -1, math.MinInt, sojourn.MaxSlots + 1} {
@@ -644,6 +661,8 @@ func TestChargeOfFew(t *testing.T) {
 					time.Sleep(time.Second)
 					if i%2 == 0 {
 						door.Charge(p.Context(), 50)
+					} else if i%4 == 1 {
+						door.Charge(p.Context(), 0)
 					}
 					p.Leave()
 					got[i%2].Add(1)

@@ -11,6 +11,7 @@ import (
 // A line is what a door knows of those who are here, and of those who will come. The lock of the door guards it.
 type line struct {
 	tenants  map[string]*tenant // by the names of their pools
+	idle     int                // those of whom nobody is here or will come
 	ids      []*tenant
 	free     []uint32
 	largest  *heap.Heap[size] // of those of whom somebody waits
@@ -44,6 +45,7 @@ type tenant struct {
 	waiting, running int
 	line             []*Pass // in the order of arrival, those that do not wait any more included
 	promises         []*promise
+	idle             bool // counted in line.idle
 
 	tag, cost, held float64 // see expect.go
 	ended           int
@@ -91,7 +93,20 @@ func (d *Door) arrive(p *Pass, name string) error {
 	}
 	t.line = append(t.line, p)
 	d.resize(t)
+	d.count(t)
 	return nil
+}
+
+// count counts a tenant anew, of whom somebody has come or gone, or will come.
+func (d *Door) count(t *tenant) {
+	if idle := t.here()+len(t.promises) == 0; idle != t.idle {
+		t.idle = idle
+		if idle {
+			d.idle++
+		} else {
+			d.idle--
+		}
+	}
 }
 
 func (d *Door) refused503(why error, after time.Duration) error {
@@ -103,7 +118,9 @@ func (d *Door) refused503(why error, after time.Duration) error {
 func (d *Door) tenant(name string) *tenant {
 	t := d.tenants[name]
 	if t == nil && len(d.tenants) >= d.o.MaxTenants {
-		d.sweep(true)
+		if d.idle > 0 {
+			d.sweep(true)
+		}
 		if len(d.tenants) >= d.o.MaxTenants {
 			name = others
 			t = d.tenants[name]
@@ -119,8 +136,9 @@ func (d *Door) tenant(name string) *tenant {
 
 // forget forgets a tenant of whom nobody is here or will come, and who owes nothing, or whatever it owes.
 func (d *Door) forget(t *tenant, whatever bool) {
-	if t.here()+len(t.promises) == 0 && (whatever || t.tag <= d.at) && d.tenants[t.name] == t {
+	if d.count(t); t.idle && (whatever || t.tag <= d.at) && d.tenants[t.name] == t {
 		delete(d.tenants, t.name)
+		d.idle--
 		heap.Release(d.ids, &d.free, t.id)
 	}
 }
@@ -189,6 +207,7 @@ func (d *Door) leaveLine(p *Pass) {
 	p.t.waiting--
 	d.waiting--
 	d.resize(p.t)
+	d.count(p.t)
 }
 
 // admit enters that a request was admitted.
@@ -243,6 +262,7 @@ func (d *Door) drop(p *promise) {
 	p.over = true
 	p.t.promises = p.t.promises[1:]
 	d.promised--
+	d.count(p.t)
 }
 
 // expire ends the promises that nobody came for.
@@ -277,5 +297,6 @@ func (d *Door) promise(t *tenant, now time.Time) time.Duration {
 	t.promises = append(t.promises, p)
 	d.promises = append(d.promises, p)
 	d.promised++
+	d.count(t)
 	return after
 }
