@@ -10,7 +10,14 @@ import (
 
 const Chunk = chunk
 
-type Looker = looker
+type (
+	Looker   = looker
+	Page     = pageModel
+	Job      = jobModel
+	Tenant   = tenantModel
+	Slot     = slotModel
+	Interval = quantiles
+)
 
 func (r *Recorder) Pool() Looker { return r.pool }
 

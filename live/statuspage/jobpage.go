@@ -26,7 +26,7 @@ type jobScreen struct {
 	Attempts     []attemptLine
 	More         int
 	Took         []tookLine
-	Explain      []Quantity
+	Explain      []quantity
 	Unexplained  bool // there are too many jobs to ask the policy
 	Helps        []string
 	Error        string
@@ -57,7 +57,7 @@ func (s *site) serveJob(w http.ResponseWriter, r *http.Request) {
 		x, ok := s.board.find(sn, id)
 		if !ok || x.gone == nil && x.st.ID == 0 {
 			sc.Wrong = fmt.Sprintf("Job %s is not live, and not among those that are known to have ended in the last hour. Look for it by its name or its error.", shown(r.PathValue("id")))
-			err := s.home(ctx, sc, sn, sc.Filter, nil, false)
+			err := s.home(ctx, sc, sn, sc.Filter, nil)
 			return http.StatusNotFound, err
 		}
 		s.job(ctx, sc, sn, &x, id)
@@ -132,7 +132,7 @@ func (s *site) job(ctx context.Context, sc *screen, sn *snap, x *listed, id sojo
 		}
 	}
 	for _, c := range append([]change{{slots: 1}, {slots: max(2, len(sn.st.Slots)/8)}}, policies(s.names)...) {
-		q := WhatIf{Policy: c.policy, Slots: c.slots}
+		q := whatIf{Policy: c.policy, Slots: c.slots}
 		g, err := s.forecasts.soon(ctx, c)
 		was, is := byJob(f)[id], byJob(g)[id]
 		if err != nil || was == nil || is == nil || was.Finish == nil || is.Finish == nil {

@@ -11,7 +11,8 @@
 // The page is at /, that of a job at /job/ and its ID, the same as JSON at /status.json, and a list of jobs at /jobs.csv. Parameters
 // filter jobs: state (waiting, running, late, failing, ended, all), pool, q (a part of a name, a tenant or an error, or an ID), page, and
 // jobs, the number of jobs on a page: at most 500, or the status is 400. The page names jobs as their submitters did: do not show it
-// to strangers. It changes nothing, unless [WithActions] says who may.
+// to strangers. It changes nothing, unless [WithActions] says who may. In JSON, times are in seconds of the clock of the pool, what is not
+// known is null, and pageModel in page.go says what each key means.
 //
 // The page renews itself: /events tells each second that there is something new, to 100 visitors at most, who share one snapshot a second
 // (TestOneSnapshotASecond). It is whole without scripts.
@@ -64,15 +65,15 @@ import (
 	"github.com/sojourn-sched/sojourn/live"
 )
 
-// A Page is what is shown. Times are in seconds, ages and deadlines since the same instant as Now.
-type Page struct {
-	Now      float64  `json:"now_seconds"`
-	Closed   bool     `json:"closed"`
-	Live     int      `json:"live_jobs"`
-	Late     int      `json:"late_jobs"`
-	Jobs     []Job    `json:"jobs"` // the first to be served at the front
-	Slots    []Slot   `json:"slots"`
-	Ignoring []string `json:"tasks_that_ignore_their_contexts"` // each with its attempt and slot
+// A pageModel is what is shown, as JSON. Times are in seconds, ages and deadlines since the same instant as Now.
+type pageModel struct {
+	Now      float64     `json:"now_seconds"`
+	Closed   bool        `json:"closed"`
+	Live     int         `json:"live_jobs"`
+	Late     int         `json:"late_jobs"`
+	Jobs     []jobModel  `json:"jobs"` // the first to be served at the front
+	Slots    []slotModel `json:"slots"`
+	Ignoring []string    `json:"tasks_that_ignore_their_contexts"` // each with its attempt and slot
 
 	Broken   string `json:"broken,omitempty"`   // why the pool is broken; see [live.Pool.Err]
 	Alone    string `json:"alone,omitempty"`    // the task that runs alone, since it ran when the process before ended; see [live.Status].Alone
@@ -83,20 +84,20 @@ type Page struct {
 	NoForecast string `json:"no_forecast,omitempty"`
 
 	// Says is the sentence of the page: who waits because of whom, since when, and what would help.
-	Says    string   `json:"says"`
-	Busy    int      `json:"busy_slots"`
-	Waiting int      `json:"waiting_tasks"`
-	Oldest  float64  `json:"oldest_wait_seconds"` // since the oldest job of which nothing runs was submitted or last ran
-	Failing int      `json:"failing_jobs"`        // a task has failed, and not succeeded since
-	Tenants []Tenant `json:"tenants"`             // at most 200, the one with the most tasks first
-	Found   int      `json:"found_jobs"`          // that the filter lets through, of which Jobs has a page
+	Says    string        `json:"says"`
+	Busy    int           `json:"busy_slots"`
+	Waiting int           `json:"waiting_tasks"`
+	Oldest  float64       `json:"oldest_wait_seconds"` // since the oldest job of which nothing runs was submitted or last ran
+	Failing int           `json:"failing_jobs"`        // a task has failed, and not succeeded since
+	Tenants []tenantModel `json:"tenants"`             // at most 200, the one with the most tasks first
+	Found   int           `json:"found_jobs"`          // that the filter lets through, of which Jobs has a page
 
-	WhatIf   *WhatIf  `json:"what_if,omitempty"`  // the change that the request asks about
+	WhatIf   *whatIf  `json:"what_if,omitempty"`  // the change that the request asks about
 	Policies []string `json:"policies,omitempty"` // that can be asked about
 }
 
-// A Job is a live job.
-type Job struct {
+// A jobModel is a job that is listed.
+type jobModel struct {
 	ID       sojourn.JobID `json:"id"`
 	Name     string        `json:"name"`
 	Pool     string        `json:"pool"`
@@ -115,22 +116,22 @@ type Job struct {
 	Held     int           `json:"held"`
 	Error    string        `json:"error"`
 	Why      string        `json:"why"`     // the job waits, as the policy says
-	Explain  []Quantity    `json:"explain"` // all that determines its rank
+	Explain  []quantity    `json:"explain"` // all that determines its rank
 
 	// Start and Finish are when the job will start and finish if no other job comes: see package forecast. They are null
 	// without a forecast, and Start also after the start.
-	Start  *Interval `json:"start,omitempty"`
-	Finish *Interval `json:"finish,omitempty"`
+	Start  *quantiles `json:"start,omitempty"`
+	Finish *quantiles `json:"finish,omitempty"`
 
 	// Otherwise is when the job would finish after the change that the request asks about.
-	Otherwise *Interval `json:"what_if_finish,omitempty"`
+	Otherwise *quantiles `json:"what_if_finish,omitempty"`
 
 	Retry *float64 `json:"retry_seconds,omitempty"` // when the first task that waits after a failure is tried again
 	Ended *float64 `json:"ended_seconds,omitempty"` // null while the job is live
 }
 
-// A Tenant is the jobs of one [live.Job].Pool. Waits are those from Submit to the first task, of jobs that started in the last hour.
-type Tenant struct {
+// A tenantModel is the jobs of one [live.Job].Pool. Waits are those from Submit to the first task, of jobs that started in the last hour.
+type tenantModel struct {
 	Name     string   `json:"name"`
 	Live     int      `json:"live_jobs"`
 	Late     int      `json:"late_jobs"`
@@ -147,21 +148,21 @@ type Tenant struct {
 	Failed   int      `json:"failed_jobs_last_hour"` // of Ended
 }
 
-// An Interval has the 5 %, 50 % and 95 % quantiles of an instant.
-type Interval struct {
+// Quantiles are the 5 %, 50 % and 95 % quantiles of an instant.
+type quantiles struct {
 	Low    float64 `json:"p5_seconds"`
 	Median float64 `json:"p50_seconds"`
 	High   float64 `json:"p95_seconds"`
 }
 
-// A Quantity is one of those that determine the rank of a job.
-type Quantity struct {
+// A quantity is one of those that determine the rank of a job.
+type quantity struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
 
-// A Slot is a slot of the pool.
-type Slot struct {
+// A slotModel is a slot of the pool.
+type slotModel struct {
 	ID      sojourn.SlotID `json:"id"`
 	Class   sojourn.Class  `json:"class"`
 	Node    sojourn.NodeID `json:"node"`
@@ -199,7 +200,7 @@ func WithRecorder(r *Recorder) Option {
 
 // A site is what a handler has.
 type site struct {
-	asked
+	questions
 	board     *board
 	forecasts *forecasts
 	stream    *stream
@@ -209,11 +210,11 @@ type site struct {
 
 // Handler returns a handler of the page of a pool.
 func Handler(p *live.Pool, options ...Option) http.Handler {
-	s := &site{asked: asked{policies: map[string]func() (sojourn.Policy, error){}}, board: newBoard(p, nil)}
+	s := &site{questions: questions{policies: map[string]func() (sojourn.Policy, error){}}, board: newBoard(p, nil)}
 	for _, o := range options {
 		o(s)
 	}
-	s.forecasts = newForecasts(&s.asked)
+	s.forecasts = newForecasts(&s.questions)
 	s.stream = newStream(s.board)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -238,26 +239,25 @@ func Handler(p *live.Pool, options ...Option) http.Handler {
 	return guarded(mux)
 }
 
-// serveJSON answers with a Page.
-func (s *site) serveJSON(w http.ResponseWriter, r *http.Request) {
-	ask, err := asks(r)
-	var (
-		f filter
-		q *WhatIf
-	)
-	if err == nil {
-		f, err = s.filter(ask, "all", 100)
-	}
-	if err == nil {
-		q, err = s.change(ask)
-	}
+// asked returns the page that a request for data asks for, and the change. It answers if that is wrong, and returns nil.
+func (s *site) asked(w http.ResponseWriter, r *http.Request, size int) (*pageModel, *whatIf) {
+	f, q, err := s.parameters(r, filter{State: "all", Page: 1, Size: size})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+		return nil, nil
 	}
 	pg, err := s.board.page(r.Context(), f)
 	if err != nil {
-		return // nobody waits for an answer
+		return nil, nil // nobody waits for an answer
+	}
+	return pg, q
+}
+
+// serveJSON answers with a pageModel.
+func (s *site) serveJSON(w http.ResponseWriter, r *http.Request) {
+	pg, q := s.asked(w, r, 100)
+	if pg == nil {
+		return
 	}
 	pg.foresee(r.Context(), s.forecasts, q)
 	w.Header().Set("Content-Type", "application/json")
@@ -266,17 +266,8 @@ func (s *site) serveJSON(w http.ResponseWriter, r *http.Request) {
 
 // serveCSV answers with a row for each job that the filter lets through, at most 500 in one answer.
 func (s *site) serveCSV(w http.ResponseWriter, r *http.Request) {
-	ask, err := asks(r)
-	var f filter
-	if err == nil {
-		f, err = s.filter(ask, "all", mostJobs)
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	pg, err := s.board.page(r.Context(), f)
-	if err != nil {
+	pg, _ := s.asked(w, r, mostJobs)
+	if pg == nil {
 		return
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
@@ -307,11 +298,11 @@ const (
 	maxTasks = 20_000
 )
 
-func interval(i *forecast.Interval) *Interval {
+func interval(i *forecast.Interval) *quantiles {
 	if i == nil {
 		return nil
 	}
-	return &Interval{inSeconds(i.Low), inSeconds(i.Median), inSeconds(i.High)}
+	return &quantiles{inSeconds(i.Low), inSeconds(i.Median), inSeconds(i.High)}
 }
 
 func inSeconds(t sojourn.Time) float64 { return time.Duration(t).Seconds() }
@@ -328,29 +319,42 @@ func wrongf(field, format string, args ...any) error {
 	return &wrong{field, fmt.Sprintf(format, args...)}
 }
 
-// filter returns which jobs the parameters ask for.
-func (s *site) filter(ask query, state string, size int) (f filter, err error) {
-	f = filter{State: state, Page: 1, Size: size, Text: ask.Get("q"), Pool: ask.Get("pool")}
-	for _, n := range []struct {
-		name        string
-		to          *int
-		least, most int
-	}{{"jobs", &f.Size, 0, mostJobs}, {"page", &f.Page, 1, 1 << 30}} {
-		if text := ask.Get(n.name); text != "" {
-			v, err := strconv.Atoi(text)
-			if err != nil || v < n.least || v > n.most {
-				return filter{State: state, Page: 1, Size: size}, wrongf(n.name, "%s=%q: want a number from %d to %d", n.name, text, n.least, n.most)
-			}
-			*n.to = v
-		}
+// parameters returns which jobs a request asks for, those of f if it does not say, and which change it asks about.
+func (s *site) parameters(r *http.Request, f filter) (filter, *whatIf, error) {
+	ask, err := asks(r)
+	if err != nil {
+		return f, nil, err
+	}
+	g := f
+	g.Text, g.Pool = ask.Get("q"), ask.Get("pool")
+	if err := ask.whole("jobs", &g.Size, 0, mostJobs); err != nil {
+		return f, nil, err
+	}
+	if err := ask.whole("page", &g.Page, 1, 1<<30); err != nil {
+		return f, nil, err
 	}
 	if text := ask.Get("state"); text != "" {
 		if !slices.Contains(states, text) {
-			return f, wrongf("state", "state=%q: want one of %s", text, strings.Join(states, ", "))
+			return g, nil, wrongf("state", "state=%q: want one of %s", text, strings.Join(states, ", "))
 		}
-		f.State = text
+		g.State = text
 	}
-	return f, nil
+	q, err := s.change(ask)
+	return g, q, err
+}
+
+// whole reads a parameter that is a whole number, if it is there.
+func (q query) whole(name string, to *int, least, most int) error {
+	text := q.Get(name)
+	if text == "" {
+		return nil
+	}
+	v, err := strconv.Atoi(text)
+	if err != nil || v < least || v > most {
+		return wrongf(name, "%s=%q: want a number from %d to %d", name, text, least, most)
+	}
+	*to = v
+	return nil
 }
 
 // late reports whether a job is late: its deadline has passed, or the policy has said that its promise does not hold.
@@ -358,14 +362,8 @@ func late(j *live.JobStatus, now sojourn.Time) bool {
 	return j.Void != "" || j.Deadline > 0 && j.Deadline < now
 }
 
-// Take returns what a pool does now, with at most the given number of jobs, unless ctx ends first. It looks at all live jobs:
-// a handler with a recorder does not.
-func Take(ctx context.Context, p *live.Pool, most int) (*Page, error) {
-	return newBoard(p, nil).page(ctx, filter{State: "all", Page: 1, Size: most})
-}
-
 // page returns what a pool does, with a list of jobs.
-func (b *board) page(ctx context.Context, f filter) (*Page, error) {
+func (b *board) page(ctx context.Context, f filter) (*pageModel, error) {
 	s, err := b.snap(ctx)
 	if err != nil {
 		return nil, err
@@ -375,8 +373,8 @@ func (b *board) page(ctx context.Context, f filter) (*Page, error) {
 		return nil, err
 	}
 	st := &s.st
-	pg := &Page{Now: inSeconds(s.now), Closed: st.Closed, Live: s.all.live, Late: s.all.late + s.void, Jobs: []Job{}, Slots: []Slot{}, Ignoring: []string{},
-		Says: s.says.String(), Busy: s.all.running, Waiting: s.all.waiting, Oldest: s.all.oldest.Seconds(), Failing: s.all.failing, Tenants: []Tenant{}, Found: l.found}
+	pg := &pageModel{Now: inSeconds(s.now), Closed: st.Closed, Live: s.all.live, Late: s.all.late + s.void, Jobs: []jobModel{}, Slots: []slotModel{}, Ignoring: []string{},
+		Says: s.says.String(), Busy: s.all.running, Waiting: s.all.waiting, Oldest: s.all.oldest.Seconds(), Failing: s.all.failing, Tenants: []tenantModel{}, Found: l.found}
 	for i := range l.rows {
 		if x := &l.rows[i]; x.gone != nil || x.st.ID != 0 {
 			pg.Jobs = append(pg.Jobs, b.job(s, x))
@@ -386,7 +384,7 @@ func (b *board) page(ctx context.Context, f filter) (*Page, error) {
 		pg.Tenants = append(pg.Tenants, s.tenants[i].export())
 	}
 	for _, x := range st.Slots {
-		out := Slot{ID: x.Slot.ID, Class: x.Slot.Class, Node: x.Slot.Node, Leaving: x.Leaving}
+		out := slotModel{ID: x.Slot.ID, Class: x.Slot.Class, Node: x.Slot.Node, Leaving: x.Leaving}
 		if x.Busy {
 			out.Task, out.Job, out.Attempt = x.Task.String(), x.Task.Job, x.Attempt
 		}
@@ -410,8 +408,8 @@ func (b *board) page(ctx context.Context, f filter) (*Page, error) {
 	return pg, nil
 }
 
-func (t *row) export() Tenant {
-	out := Tenant{Name: t.pool, Live: t.live, Late: t.late, Failing: t.failing, Waiting: t.waiting, Busy: t.running, Weight: t.weight, Paused: t.paused, Oldest: t.oldest.Seconds(),
+func (t *row) export() tenantModel {
+	out := tenantModel{Name: t.pool, Live: t.live, Late: t.late, Failing: t.failing, Waiting: t.waiting, Busy: t.running, Weight: t.weight, Paused: t.paused, Oldest: t.oldest.Seconds(),
 		Ended: int(t.hour.ended), Failed: int(t.hour.failed)}
 	if t.entitled >= 0 {
 		out.Entitled = &t.entitled
@@ -426,14 +424,14 @@ func (t *row) export() Tenant {
 }
 
 // job returns a listed job. It is explained if there are few.
-func (b *board) job(s *snap, x *listed) Job {
+func (b *board) job(s *snap, x *listed) jobModel {
 	if g := x.gone; g != nil {
 		end := inSeconds(g.end)
-		return Job{ID: g.id, Name: g.name, Pool: g.tenant, Age: g.end.Sub(g.at).Seconds(), Late: g.late, Tasks: g.all, Done: g.done, Error: g.err, Ended: &end, Explain: []Quantity{}}
+		return jobModel{ID: g.id, Name: g.name, Pool: g.tenant, Age: g.end.Sub(g.at).Seconds(), Late: g.late, Tasks: g.all, Done: g.done, Error: g.err, Ended: &end, Explain: []quantity{}}
 	}
 	j := &x.st
-	out := Job{ID: j.ID, Name: j.Name, Pool: j.Pool, Age: j.Age.Seconds(), Late: late(j, s.now), Void: j.Void, Tasks: j.Progress.Tasks,
-		Done: j.Progress.Done, Running: j.Progress.Running, Failed: j.Progress.Failed, Lost: j.Progress.Lost, GivenUp: j.Progress.FailedTasks, Suspects: j.Progress.Suspects, Parked: j.Progress.Parked, Held: j.Progress.Held, Explain: []Quantity{}}
+	out := jobModel{ID: j.ID, Name: j.Name, Pool: j.Pool, Age: j.Age.Seconds(), Late: late(j, s.now), Void: j.Void, Tasks: j.Progress.Tasks,
+		Done: j.Progress.Done, Running: j.Progress.Running, Failed: j.Progress.Failed, Lost: j.Progress.Lost, GivenUp: j.Progress.FailedTasks, Suspects: j.Progress.Suspects, Parked: j.Progress.Parked, Held: j.Progress.Held, Explain: []quantity{}}
 	if j.Deadline > 0 {
 		at := inSeconds(j.Deadline)
 		out.Deadline = &at
@@ -453,11 +451,11 @@ func (b *board) job(s *snap, x *listed) Job {
 }
 
 // explain returns the quantities that determine the rank of a job, and the one that says why it waits.
-func (b *board) explain(id sojourn.JobID) (all []Quantity, why string) {
-	all = []Quantity{}
+func (b *board) explain(id sojourn.JobID) (all []quantity, why string) {
+	all = []quantity{}
 	attrs, _ := b.pool.Explain(id) // none if the job has ended since
 	for _, a := range attrs {
-		all = append(all, Quantity{a.Key, a.Value.String()})
+		all = append(all, quantity{a.Key, a.Value.String()})
 		if a.Key == "why" {
 			why = a.Value.String()
 		}

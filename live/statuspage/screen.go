@@ -63,7 +63,7 @@ type screen struct {
 	Foresees  bool
 	NoFore    string
 	Policies  []string
-	Ask       *WhatIf
+	Ask       *whatIf
 	Compare   *comparison
 	Job       *jobScreen
 }
@@ -105,21 +105,19 @@ type tab struct {
 
 // A line4 is a row of the jobs' table.
 type line4 struct {
-	ID               sojourn.JobID
-	Name, Tenant     string
-	Sign             string
-	Colour           int
-	Done, Tasks      string
-	Part             int // of 100
-	Running          int
-	Waited           string
-	At               template.HTML // when it was submitted or has ended
-	Due, Ends        template.HTML
-	Late             string
-	Why              []words
-	Bad              bool
-	Otherwise        template.HTML
-	WaitsOrTook, End string
+	ID           sojourn.JobID
+	Name, Tenant string
+	Sign         string
+	Colour       int
+	Done, Tasks  string
+	Part         int // of 100
+	Waited       string
+	At           template.HTML // when it was submitted or has ended
+	Due, Ends    template.HTML
+	Late         string
+	Why          []words
+	Bad          bool
+	Otherwise    template.HTML
 }
 
 // A cell4 is a slot.
@@ -191,7 +189,7 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, make func(ctx conte
 func (s *site) frame(sn *snap, may bool) *screen {
 	zone, _ := sn.wall.Zone()
 	sc := &screen{Style: template.CSS(style), Now: sn.when(sn.now), Zone: template.HTML(template.HTMLEscapeString(zone)), Says: sn.says, Polled: sn.polled,
-		Title: fmt.Sprintf("%d jobs, %d late", sn.all.live, sn.all.late+sn.void), Filter: filter{State: "waiting", Page: 1, Size: 50}, Foresees: s.watch != nil, Policies: s.names, Sharing: sn.sharing}
+		Title: fmt.Sprintf("%d jobs, %d late", sn.all.live, sn.all.late+sn.void), Filter: filter{Page: 1, Size: 50}, Foresees: s.watch != nil, Policies: s.names, Sharing: sn.sharing}
 	if may {
 		sc.Token = s.acts.token
 	}
@@ -206,23 +204,16 @@ func (s *site) frame(sn *snap, may bool) *screen {
 
 // serveHome answers with the front page.
 func (s *site) serveHome(w http.ResponseWriter, r *http.Request) {
-	ask, wrong1 := asks(r)
-	f, q := filter{State: "waiting", Page: 1, Size: 50}, (*WhatIf)(nil)
-	if wrong1 == nil {
-		f, wrong1 = s.filter(ask, "waiting", 50)
-	}
-	if wrong1 == nil {
-		q, wrong1 = s.change(ask)
-	}
+	f, q, err := s.parameters(r, filter{Page: 1, Size: 50})
 	s.serve(w, r, func(ctx context.Context, sc *screen, sn *snap) (int, error) {
 		code := http.StatusOK
-		if wrong1 != nil {
-			code, sc.Wrong = http.StatusBadRequest, wrong1.Error()
-			if e, ok := wrong1.(*wrong); ok {
+		if err != nil {
+			code, sc.Wrong = http.StatusBadRequest, err.Error()
+			if e, ok := err.(*wrong); ok {
 				sc.Field = e.field
 			}
 		}
-		return code, s.home(ctx, sc, sn, f, q, ask.Has("state"))
+		return code, s.home(ctx, sc, sn, f, q)
 	})
 }
 
@@ -235,7 +226,7 @@ func (s *site) serveWrong(w http.ResponseWriter, r *http.Request, code int, why 
 	sc := s.frame(sn, s.acts.may(r))
 	sc.Wrong = why
 	var b bytes.Buffer
-	if err = s.home(r.Context(), sc, sn, sc.Filter, nil, false); err == nil {
+	if err = s.home(r.Context(), sc, sn, sc.Filter, nil); err == nil {
 		err = page.Execute(&b, sc)
 	}
 	if err != nil {
@@ -246,9 +237,11 @@ func (s *site) serveWrong(w http.ResponseWriter, r *http.Request, code int, why 
 }
 
 // home fills in the front page. Without a state of the visitor's choice, it lists what there is.
-func (s *site) home(ctx context.Context, sc *screen, sn *snap, f filter, q *WhatIf, chosen bool) error {
-	if !chosen && sn.all.idle == 0 && sn.all.live > 0 {
-		f.State = "running"
+func (s *site) home(ctx context.Context, sc *screen, sn *snap, f filter, q *whatIf) error {
+	if f.State == "" {
+		if f.State = "waiting"; sn.all.idle == 0 && sn.all.live > 0 {
+			f.State = "running"
+		}
 	}
 	sc.Filter = f
 	signs := sn.letters()
@@ -479,7 +472,7 @@ func (s *snap) line(x *listed, signs map[int]string, fc, then map[sojourn.JobID]
 	}
 	j := &x.st
 	out := line4{ID: j.ID, Name: shown(j.Name), Tenant: shown(cmpName(j.Pool)), Sign: cmp.Or(signs[x.tenant.number], "·"), Colour: colour(x.tenant.number), Done: count(j.Progress.Done), Tasks: count(j.Progress.Tasks),
-		Part: 100 * j.Progress.Done / max(1, j.Progress.Tasks), Running: j.Progress.Running, Waited: span4(s.now.Sub(x.since)), At: s.when(x.at), Bad: x.is("failing")}
+		Part: 100 * j.Progress.Done / max(1, j.Progress.Tasks), Waited: span4(s.now.Sub(x.since)), At: s.when(x.at), Bad: x.is("failing")}
 	if x.running > 0 {
 		out.Waited = "runs"
 	}

@@ -3,6 +3,7 @@ package statuspage
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -356,15 +357,7 @@ func (r *Recorder) walk(ctx context.Context, s *snap, f func(listed)) error {
 	rows := make([]listed, 0, chunk)
 	take := func(j *job) {
 		if j != nil {
-			x := listed{job: *j}
-			if j.bad != nil { // its map changes
-				b := *j.bad
-				x.last, x.bad = cmp.Or(b.stuck, b.last), &trouble{}
-				if len(b.tasks) > 0 {
-					x.bad = someFailed
-				}
-			}
-			rows = append(rows, x)
+			rows = append(rows, j.copied())
 		}
 	}
 	locked := func(look func() (more bool)) (more bool) {
@@ -408,19 +401,25 @@ func (r *Recorder) walk(ctx context.Context, s *snap, f func(listed)) error {
 // someFailed is the trouble of a job of which a task has failed. It is not written.
 var someFailed = &trouble{tasks: map[sojourn.TaskID]bool{{}: true}}
 
+// copied returns a copy of a job that may be read when the recorder is not locked.
+func (j *job) copied() listed {
+	x := listed{job: *j}
+	if b := j.bad; b != nil { // its map changes
+		x.last, x.bad = cmp.Or(b.stuck, b.last), &trouble{}
+		if len(b.tasks) > 0 {
+			x.bad = someFailed
+		}
+	}
+	return x
+}
+
 // find returns what is known of one job, live or ended.
 func (b *board) find(s *snap, id sojourn.JobID) (x listed, ok bool) {
 	r := b.rec
 	r.mu.Lock()
 	j := r.jobs.get(id)
 	if ok = j != nil; ok {
-		x = listed{job: *j}
-		if j.bad != nil {
-			x.last, x.bad = cmp.Or(j.bad.stuck, j.bad.last), &trouble{}
-			if len(j.bad.tasks) > 0 {
-				x.bad = someFailed
-			}
-		}
+		x = j.copied()
 	}
 	r.mu.Unlock()
 	if ok {
@@ -477,55 +476,100 @@ func (r *Recorder) spansOf(id sojourn.JobID, from, to sojourn.Time) (own []span,
 	return own, took
 }
 
-// A memo keeps values for a second, and makes one at a time.
+// A memo keeps values for a second. It makes one at a time, and none that is being made or kept: so all visitors together use one
+// processor at most, and those who ask for the same make one a second.
 type memo[K comparable, V any] struct {
-	once sync.Once
-	turn chan struct{}
-	mu   sync.Mutex
-	kept map[K]keptValue[V]
+	most int // that are made or wait for their turn, besides the one of the zero key; 0 is any number
+
+	once    sync.Once
+	turn    chan struct{} // holds a value while one is made
+	mu      sync.Mutex    // guards what follows, and whole and at of the values until done
+	made    map[K]*made[V]
+	waiting int // of made: those that are being made or wait for that
 }
 
-type keptValue[V any] struct {
-	v  V
-	at time.Time
+// made is a value that is made, or why there is none.
+type made[V any] struct {
+	done  chan struct{} // closed when it is made, or given up
+	whole bool          // it is made; else it was given up, since the visitor who asked for it is gone
+	at    time.Time     // when it was made
+	v     V
+	err   error
 }
 
-// get returns a value that was made less than a second ago, or makes one when its turn comes, unless ctx ends first.
+var errBusy = errors.New("too many changes are asked about at once: ask again")
+
+// get returns a value that was made less than a second ago or is being made, or makes one when its turn comes, unless ctx ends first. The
+// error is errBusy if too many are being made.
 func (m *memo[K, V]) get(ctx context.Context, k K, make func() (V, error)) (v V, err error) {
-	m.once.Do(func() { m.turn, m.kept = newTurn(), map[K]keptValue[V]{} })
-	look := func() bool {
+	for {
+		x, own := m.find(k)
+		if x == nil {
+			return v, errBusy
+		}
+		if own {
+			m.make(ctx, k, x, make)
+			return x.v, x.err
+		}
+		select {
+		case <-ctx.Done():
+			return v, ctx.Err()
+		case <-x.done:
+		}
+		if x.whole {
+			return x.v, x.err
+		}
+	}
+}
+
+// find returns the value of a key that is kept or being made. If there is none, it returns one for the caller to make, or nil
+// if too many are being made.
+func (m *memo[K, V]) find(k K) (x *made[V], own bool) {
+	m.once.Do(func() { m.turn, m.made = make(chan struct{}, 1), map[K]*made[V]{} })
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.made, func(_ K, x *made[V]) bool { return x.whole && time.Since(x.at) >= kept })
+	if x := m.made[k]; x != nil {
+		return x, false
+	}
+	var first K
+	if m.most > 0 && m.waiting >= m.most && k != first {
+		return nil, false
+	}
+	m.waiting++
+	x = &made[V]{done: make(chan struct{})}
+	m.made[k] = x
+	return x, true
+}
+
+// make makes a value when its turn comes.
+func (m *memo[K, V]) make(ctx context.Context, k K, x *made[V], make func() (V, error)) {
+	defer func() { // after a panic, too
 		m.mu.Lock()
-		defer m.mu.Unlock()
-		maps.DeleteFunc(m.kept, func(_ K, x keptValue[V]) bool { return time.Since(x.at) >= kept })
-		x, ok := m.kept[k]
-		v = x.v
-		return ok
-	}
-	if look() {
-		return v, nil
-	}
+		m.waiting--
+		if x.at = time.Now(); !x.whole && m.made[k] == x {
+			delete(m.made, k)
+		}
+		m.mu.Unlock()
+		close(x.done)
+	}()
 	select {
 	case <-ctx.Done():
-		return v, ctx.Err()
 	case m.turn <- struct{}{}:
+		defer func() { <-m.turn }()
 	}
-	defer func() { <-m.turn }()
-	if look() {
-		return v, nil
+	if x.err = ctx.Err(); x.err != nil {
+		return
 	}
-	if v, err = make(); err == nil {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.kept[k] = keptValue[V]{v, time.Now()}
-	}
-	return v, err
+	x.v, x.err = make()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x.whole = x.err == nil || ctx.Err() == nil
 }
 
 // clear forgets all.
 func (m *memo[K, V]) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	clear(m.kept)
+	clear(m.made)
 }
-
-func newTurn() chan struct{} { return make(chan struct{}, 1) }

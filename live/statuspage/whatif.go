@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,8 +11,8 @@ import (
 	"github.com/sojourn-sched/sojourn/forecast"
 )
 
-// A WhatIf is a change that the page is asked about, and what would follow from it.
-type WhatIf struct {
+// A whatIf is a change that the page is asked about, and what would follow from it.
+type whatIf struct {
 	Policy string  `json:"policy,omitempty"` // in charge from now on; empty: the one that is
 	Slots  int     `json:"slots"`            // so many more; fewer if negative
 	Tasks  int     `json:"tasks"`            // of one more job, which comes now
@@ -26,17 +25,12 @@ type WhatIf struct {
 }
 
 // String describes the change: "under fair, with 2 slots more".
-func (q *WhatIf) String() string {
+func (q *whatIf) String() string {
 	var parts []string
 	if q.Policy != "" {
 		parts = append(parts, "under "+q.Policy)
 	}
-	plural := func(n int, one string) string {
-		if n == 1 {
-			return "1 " + one
-		}
-		return fmt.Sprint(n, " ", one, "s")
-	}
+	plural := func(n int, one string) string { return verb(n, one, one+"s") }
 	switch {
 	case q.Slots > 0:
 		parts = append(parts, "with "+plural(q.Slots, "slot")+" more")
@@ -49,20 +43,7 @@ func (q *WhatIf) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Verdict says what would follow: "finish 12.3 s earlier on average".
-func (q *WhatIf) Verdict() string {
-	switch {
-	case q.Later == nil:
-		return "are not known to finish"
-	case *q.Later <= -0.05:
-		return fmt.Sprintf("finish %.1f s earlier on average", -*q.Later)
-	case *q.Later >= 0.05:
-		return fmt.Sprintf("finish %.1f s later on average", *q.Later)
-	}
-	return "finish as soon on average"
-}
-
-func (q *WhatIf) each() time.Duration { return time.Duration(q.Each * float64(time.Second)) }
+func (q *whatIf) each() time.Duration { return time.Duration(q.Each * float64(time.Second)) }
 
 // Bounds of what may be asked: they bound what one forecast costs.
 const (
@@ -72,25 +53,16 @@ const (
 )
 
 // change returns the change that the parameters ask about, nil if there is none. The error names the parameter.
-func (o *asked) change(ask query) (*WhatIf, error) {
-	q := &WhatIf{Policy: ask.Get("policy")}
+func (o *questions) change(ask query) (*whatIf, error) {
+	q := &whatIf{Policy: ask.Get("policy")}
 	if q.Policy != "" && o.policies[q.Policy] == nil {
 		return nil, wrongf("policy", "policy=%q: want one of %q, or none", q.Policy, o.names)
 	}
-	for _, n := range []struct {
-		name        string
-		to          *int
-		least, most int
-	}{{"slots", &q.Slots, -mostSlots, mostSlots}, {"tasks", &q.Tasks, 0, mostTasks}} {
-		text := ask.Get(n.name)
-		if text == "" {
-			continue
-		}
-		v, err := strconv.Atoi(text)
-		if err != nil || v < n.least || v > n.most {
-			return nil, wrongf(n.name, "%s=%q: want a number from %d to %d", n.name, text, n.least, n.most)
-		}
-		*n.to = v
+	if err := ask.whole("slots", &q.Slots, -mostSlots, mostSlots); err != nil {
+		return nil, err
+	}
+	if err := ask.whole("tasks", &q.Tasks, 0, mostTasks); err != nil {
+		return nil, err
 	}
 	if text := ask.Get("each"); text != "" || q.Tasks > 0 {
 		each, err := time.ParseDuration(text)
@@ -105,8 +77,8 @@ func (o *asked) change(ask query) (*WhatIf, error) {
 	return q, nil
 }
 
-// asked is what the options of a handler allow to ask.
-type asked struct {
+// Questions are what the options of a handler allow to ask.
+type questions struct {
 	watch    *forecast.Watch
 	another  func() (sojourn.Policy, error)
 	policies map[string]func() (sojourn.Policy, error)
@@ -114,8 +86,8 @@ type asked struct {
 }
 
 // foresee adds when jobs will start and finish, and when they would finish after a change, if q is not nil.
-func (pg *Page) foresee(ctx context.Context, fs *forecasts, q *WhatIf) {
-	if fs.asked.watch == nil {
+func (pg *pageModel) foresee(ctx context.Context, fs *forecasts, q *whatIf) {
+	if fs.watch == nil {
 		return
 	}
 	f, err := fs.of(ctx, change{})
@@ -123,8 +95,8 @@ func (pg *Page) foresee(ctx context.Context, fs *forecasts, q *WhatIf) {
 		pg.NoForecast = err.Error()
 		return
 	}
-	pg.Forecast, pg.Policies = true, fs.asked.names
-	pg.each(f, func(j *Job, to *forecast.Job) {
+	pg.Forecast, pg.Policies = true, fs.names
+	pg.each(f, func(j *jobModel, to *forecast.Job) {
 		if j.Finish = interval(to.Finish); j.Running+j.Done+j.Failed == 0 { // a forecast that was kept may be older than the start
 			j.Start = interval(to.Start)
 		}
@@ -138,15 +110,12 @@ func (pg *Page) foresee(ctx context.Context, fs *forecasts, q *WhatIf) {
 		return
 	}
 	q.Later = later(f, g)
-	pg.each(g, func(j *Job, to *forecast.Job) { j.Otherwise = interval(to.Finish) })
+	pg.each(g, func(j *jobModel, to *forecast.Job) { j.Otherwise = interval(to.Finish) })
 }
 
 // each calls set for each job that is shown and has a forecast.
-func (pg *Page) each(f *forecast.Forecast, set func(*Job, *forecast.Job)) {
-	of := map[sojourn.JobID]*forecast.Job{}
-	for i := range f.Jobs {
-		of[f.Jobs[i].ID] = &f.Jobs[i]
-	}
+func (pg *pageModel) each(f *forecast.Forecast, set func(*jobModel, *forecast.Job)) {
+	of := byJob(f)
 	for i := range pg.Jobs {
 		if j := of[pg.Jobs[i].ID]; j != nil {
 			set(&pg.Jobs[i], j)
@@ -156,14 +125,11 @@ func (pg *Page) each(f *forecast.Forecast, set func(*Job, *forecast.Job)) {
 
 // later returns how much later jobs finish in g than in f on average, in seconds.
 func later(f, g *forecast.Forecast) *float64 {
-	finish := map[sojourn.JobID]*forecast.Interval{}
-	for i := range f.Jobs {
-		finish[f.Jobs[i].ID] = f.Jobs[i].Finish
-	}
+	before := byJob(f)
 	sum, n := 0.0, 0
 	for i := range g.Jobs {
-		if was, is := finish[g.Jobs[i].ID], g.Jobs[i].Finish; was != nil && is != nil {
-			sum += is.Median.Sub(was.Median).Seconds()
+		if was, is := before[g.Jobs[i].ID], &g.Jobs[i]; was != nil && was.Finish != nil && is.Finish != nil {
+			sum += is.Finish.Median.Sub(was.Finish.Median).Seconds()
 			n++
 		}
 	}
@@ -187,14 +153,14 @@ type comparedRow struct {
 }
 
 // compare returns the comparison for a change: with each of its parts alone, and with all. Times are from now on.
-func (s *site) compare(ctx context.Context, sn *snap, q *WhatIf) (*comparison, error) {
+func (s *site) compare(ctx context.Context, sn *snap, q *whatIf) (*comparison, error) {
 	f, err := s.forecasts.soon(ctx, change{})
 	if err != nil {
 		return nil, err
 	}
-	asked := []*WhatIf{}
-	for _, one := range []*WhatIf{{Policy: q.Policy}, {Slots: q.Slots}, {Tasks: q.Tasks, Each: q.Each}} {
-		if *one != (WhatIf{}) && !(one.Tasks == 0 && one.Policy == "" && one.Slots == 0) {
+	asked := []*whatIf{}
+	for _, one := range []*whatIf{{Policy: q.Policy}, {Slots: q.Slots}, {Tasks: q.Tasks, Each: q.Each}} {
+		if *one != (whatIf{}) && !(one.Tasks == 0 && one.Policy == "" && one.Slots == 0) {
 			asked = append(asked, one)
 		}
 	}
