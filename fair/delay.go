@@ -3,8 +3,8 @@ package fair
 import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/inside"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
 // places knows the inputs of tasks, and how long jobs wait for slots close to them.

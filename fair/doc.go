@@ -244,7 +244,7 @@
 //
 // With Options.Delay, a job may be passed over at its turn if it has no task close to
 // the slot. Others are then served, until the job has waited for Delay for a node, and
-// then for RackDelay for a rack: see package kit/locality. Time counts while a slot is
+// then for RackDelay for a rack: see package internal/locality. Time counts while a slot is
 // free that the job could use. Once another job was given a slot in its place, all time
 // counts. Between being passed over and being served at its next turn, no job waits
 // longer than Delay and RackDelay.
@@ -253,7 +253,7 @@
 // inputs. So a job whose inputs are all on one busy node does not keep the rest of the cluster
 // idle, however long the Delay is: a slot that all decline goes to the first job that may not leave
 // it unused any longer. A job that has run nothing yet waits only while others take the slots. The
-// theorem is in package kit/locality.
+// theorem is in package internal/locality.
 //
 // Jobs of a pool with a policy of its own wait as that policy says. That policy decides
 // which task a job runs where, and which job goes first meanwhile. If fair declined

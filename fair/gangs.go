@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/gang"
 	"github.com/sojourn-sched/sojourn/internal/option"
-	"github.com/sojourn-sched/sojourn/kit/flow"
+	"github.com/sojourn-sched/sojourn/internal/sfq"
 )
 
 // With Places, shares are of places. The account, the ties and the minimum of a pool in all classes are then
@@ -91,16 +91,16 @@ func (t *tree) placesOf(c sojourn.Class) uint64 {
 	return 1
 }
 
-// times returns x for each of so many places, at most [flow.MaxCost].
+// times returns x for each of so many places, at most [sfq.MaxCost].
 func times(x, places uint64) uint64 {
 	if places == 1 {
 		return x
 	}
 	hi, lo := bits.Mul64(x, places)
 	if hi > 0 {
-		return flow.MaxCost
+		return sfq.MaxCost
 	}
-	return min(lo, flow.MaxCost)
+	return min(lo, sfq.MaxCost)
 }
 
 // hold counts tasks of a class that a pool has begun to run; -1 takes one away.

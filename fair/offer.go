@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
 // An offer offers a free slot to pools and jobs one after the other, if pools have policies of

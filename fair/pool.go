@@ -6,8 +6,8 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/gang"
+	"github.com/sojourn-sched/sojourn/internal/sfq"
 	"github.com/sojourn-sched/sojourn/internal/wide"
-	"github.com/sojourn-sched/sojourn/kit/flow"
 	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
@@ -76,8 +76,8 @@ type poolClass struct {
 	most wide.Uint128
 
 	// For the order Service only.
-	account flow.Account // among its siblings; not of the root
-	clock   flow.Clock   // of the pools below
+	account sfq.Account // among its siblings; not of the root
+	clock   sfq.Clock   // of the pools below
 	mean    mean
 	starts  wide.Uint128 // the sum of the instants at which what runs was started
 	late    uint64       // by how much what runs was overdue when the pool was charged last, less what has ended

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/sfq"
 	"github.com/sojourn-sched/sojourn/internal/wide"
-	"github.com/sojourn-sched/sojourn/kit/flow"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
@@ -48,17 +48,17 @@ func (m *mean) costOf(estimate uint64) uint64 {
 	}
 	hi, lo := bits.Mul64(estimate, m.cost)
 	if hi >= m.time {
-		return flow.MaxCost
+		return sfq.MaxCost
 	}
 	q, _ := bits.Div64(hi, lo, m.time)
-	return min(q, flow.MaxCost)
+	return min(q, sfq.MaxCost)
 }
 
 // costOf returns what an attempt of a pool has cost that has ended, after it held its slot so long. Where ends tell of costs, one that tells
 // of none counts as what such a time has cost of late.
 func (t *tree) costOf(ev *sojourn.Event, n *pool, c sojourn.Class, held time.Duration) time.Duration {
 	if ev.Cost > 0 && t.order == Service {
-		return time.Duration(min(ev.Cost, flow.MaxCost))
+		return time.Duration(min(ev.Cost, sfq.MaxCost))
 	}
 	for ; n != nil && t.priced; n = n.parent {
 		if m := &n.class(c).mean; m.of > 0 {
@@ -113,7 +113,7 @@ func (t *tree) price(ev *sojourn.Event, ch ledger.Change[member]) {
 	t.each(func(n *pool) {
 		for i := range n.classes {
 			nc := &n.classes[i]
-			nc.clock, nc.late, nc.mean, nc.most = flow.Clock{}, 0, mean{}, wide.Uint128{}
+			nc.clock, nc.late, nc.mean, nc.most = sfq.Clock{}, 0, mean{}, wide.Uint128{}
 			if n.parent != nil {
 				nc.account = nc.clock.Enter("", n.conf.weight)
 			}
@@ -132,7 +132,7 @@ func (t *tree) price(ev *sojourn.Event, ch ledger.Change[member]) {
 	level(ch.Job)
 	charge := func(j *job, slot sojourn.Slot) {
 		c := t.counted(slot.Class)
-		cost := times(min(ev.Cost, flow.MaxCost), t.placesOf(slot.Class))
+		cost := times(min(ev.Cost, sfq.MaxCost), t.placesOf(slot.Class))
 		t.guesses.set(slot.ID, cost)
 		for n := j.Data.pool; n.parent != nil; n = n.parent {
 			n.class(c).account.Charge(cost)
@@ -180,7 +180,7 @@ func (t *tree) overdue(n *pool, c sojourn.Class) uint64 {
 	if running == 0 || t.priced {
 		return 0
 	}
-	charged := min(nc.account.Charged()+nc.late, flow.MaxCost)
+	charged := min(nc.account.Charged()+nc.late, sfq.MaxCost)
 	sum := wide.Mul64(uint64(running), uint64(t.ledger.Now()))
 	if !nc.starts.Less(sum) {
 		return 0
@@ -190,15 +190,15 @@ func (t *tree) overdue(n *pool, c sojourn.Class) uint64 {
 		return 0
 	}
 	low := max(bits.Len64(held), 5) - 5
-	held = min((held+1<<low-1)>>low<<low, flow.MaxCost)
+	held = min((held+1<<low-1)>>low<<low, sfq.MaxCost)
 	return held - charged
 }
 
 // effective returns the tag that decides, as of now: what runs counts at least by what it has held.
-func (t *tree) effective(n *pool, c sojourn.Class) flow.Tag {
+func (t *tree) effective(n *pool, c sojourn.Class) sfq.Tag {
 	nc := n.class(c)
 	as := &nc.account
-	if as.Weight() != n.conf.weight { // it has changed in a restore
+	if as.Tag().Weight() != n.conf.weight { // it has changed in a restore
 		other := nc.account
 		as = &other
 		as.SetWeight(n.conf.weight)
@@ -225,10 +225,10 @@ func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], spent time.Du
 			continue
 		case ok:
 			nc.account.SetWeight(n.conf.weight)
-			nc.account.Correct(cost, due)
+			nc.account.Settle(cost, sfq.Cost(due))
 		default:
 			nc.account.SetWeight(n.conf.weight)
-			nc.account.Refund(cost)
+			nc.account.Settle(cost, 0)
 			nc.queued = true // as if it had never been started: it is not level with others, but stands where it stood
 		}
 		nc.starts = nc.starts.Sub(wide.Mul64(uint64(ch.Start), places))
@@ -247,7 +247,7 @@ func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], spent time.Du
 const beenServed = 1 << 62
 
 // setTag makes the ratio of a key a tag.
-func (k *poolKey) setTag(t flow.Tag) { k.ratio.Hi, k.ratio.Lo, k.part, k.weight = t.Fraction() }
+func (k *poolKey) setTag(t sfq.Tag) { k.ratio.Hi, k.ratio.Lo, k.part, k.weight = t.Fraction() }
 
 // keepDebts keeps what a pool that goes has had, for when it comes again. A pool with a minimum leaves no
 // debt: what it was guaranteed is no debt.

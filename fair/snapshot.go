@@ -6,10 +6,10 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/charge"
+	"github.com/sojourn-sched/sojourn/internal/locality"
+	"github.com/sojourn-sched/sojourn/internal/sfq"
 	"github.com/sojourn-sched/sojourn/internal/wide"
-	"github.com/sojourn-sched/sojourn/kit/flow"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
@@ -336,7 +336,7 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 	}
 	n.gaps = r.Free(len(n.pools), func(id int) bool { return n.pools[id] == nil })
 	for i := 0; p.order == Service && i < len(n.classes); i++ {
-		n.classes[i].clock = flow.RestoreClock(r, len(n.below))
+		n.classes[i].clock = sfq.RestoreClock(r, len(n.below))
 	}
 	return list
 }
@@ -398,7 +398,7 @@ func (nc *poolClass) restore(r *snapshot.Reader, order Order, root bool) {
 	nc.most = wide.Restore128(r)
 	if order == Service {
 		if !root {
-			nc.account, nc.late = flow.RestoreAccount(r), r.Below(flow.MaxCost+1)
+			nc.account, nc.late = sfq.RestoreAccount(r), r.Below(sfq.MaxCost+1)
 			r.Check(nc.late == 0 || nc.account.Outstanding() > 0, "a pool is late that runs nothing")
 		}
 		nc.mean = mean{r.Below(1 << 63), r.Below(1 << 63), r.Below(17)}

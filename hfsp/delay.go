@@ -4,8 +4,8 @@ import (
 	"iter"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
 // Delay scheduling: a phase whose turn it is, but that has no task close enough to

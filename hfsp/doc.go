@@ -251,7 +251,7 @@
 //   - Delay scheduling counts time. The paper counts the offers that a phase has declined. Their
 //     number in a second depends on the driver and on the load. Here a declined offer may change
 //     nothing. And waits leave at most a sixteenth of the slot time unused that tasks have held near
-//     their inputs: see package kit/locality.
+//     their inputs: see "Delay scheduling" in internal/locality.
 //   - T is 10 for the clusters of the paper, and grows with the cluster. It never takes
 //     more than half of the slots: a small cluster would do nothing but train.
 //   - When training ends, v keeps its age. With v = S_f, which the paper says literally, a phase

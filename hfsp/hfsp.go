@@ -10,10 +10,10 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/bitset"
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/inside"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )

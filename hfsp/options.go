@@ -75,7 +75,7 @@ type Options struct {
 	// long while it waits for a slot on the node of an input. RackDelay is D2, the wait
 	// for a slot on the rack after that [Zaharia et al., Delay scheduling, EuroSys 2010].
 	// What such waits leave unused is at most a sixteenth of the slot time that the phase's tasks have
-	// held near their inputs: see package kit/locality. Zero means no wait.
+	// held near their inputs. Zero means no wait.
 	NodeDelay, RackDelay time.Duration
 
 	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for

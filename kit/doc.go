@@ -11,7 +11,7 @@
 //	ranks phases, or orders the tasks within a phase               kit/queue: Phases
 //	ranks something else, such as pools                            kit/ledger, kit/queue: Ready
 //	keeps slots free for short jobs although tasks are long        kit/reserve
-//	starts tasks close to their input, or waits for such a slot    kit/locality
+//	starts tasks close to their input                              kit/queue: Jobs, Phases
 //	shares service between tenants that each have a queue          kit/flow, also without a policy
 //	serves jobs as they would end under processor sharing          kit/vqueue
 //	serves the shortest job that makes nobody late                 kit/slack

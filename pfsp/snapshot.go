@@ -2,8 +2,8 @@ package pfsp
 
 import (
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/wide"
-	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 	"github.com/sojourn-sched/sojourn/kit/slack"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"

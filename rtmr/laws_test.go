@@ -90,8 +90,8 @@ func (c *watcher) look(w *world) {
 		}
 		c.before[id] = m
 		if j.Data.mark.started == 0 && w.beat == 1 {
-			if first := p.behind(i)[maps].Min(); first < now && j.Data.phase[maps] >= 0 {
-				fail("I4: job %d waits, and a map slot of the job before is available since %d", id, first)
+			if v := p.behind(i)[maps]; len(v) > 0 && v[0].T < now && j.Data.phase[maps] >= 0 {
+				fail("I4: job %d waits, and a map slot of the job before is available since %d", id, v[0].T)
 			}
 		}
 	}

@@ -3,8 +3,8 @@ package rtmr
 import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/queue"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 

@@ -106,7 +106,7 @@ func policies(t *testing.T) map[string]func() encoding.BinaryUnmarshaler {
 // No error about a snapshot of another policy, of other options, or of names that were changed on the way has a character
 // that terminals obey.
 func TestErrorsOfSnapshots(t *testing.T) {
-	other, err := snapshot.Append(nil, snapshot.Header{Policy: evilName, Options: []snapshot.Option{{Name: evilName, Value: evilName}}}, func(*snapshot.Writer) {})
+	other, err := snapshot.Append(nil, snapshot.Header{Policy: evilName, Options: []snapshot.Option{snapshot.Opt(evilName, evilName)}}, func(*snapshot.Writer) {})
 	if err != nil {
 		t.Fatal(err)
 	}

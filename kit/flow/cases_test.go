@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/sfq"
 	"github.com/sojourn-sched/sojourn/kit/flow"
 )
 
@@ -165,12 +166,12 @@ func TestLeavingPaysNoDebt(t *testing.T) {
 
 // What is remembered of flows that have gone never takes more than the flows that are there.
 func TestMemory(t *testing.T) {
-	var c flow.Clock
-	var accounts []flow.Account
+	var c sfq.Clock
+	var accounts []sfq.Account
 	for i := range 1000 {
 		a := c.Enter(fmt.Sprint(i), 1)
 		a.Charge(uint64(i))
-		a.Correct(uint64(i), uint64(i))
+		a.Settle(uint64(i), sfq.Cost(uint64(i)))
 		accounts = append(accounts, a)
 	}
 	for i := range accounts {
@@ -300,7 +301,7 @@ func TestPanics(t *testing.T) {
 		"below an active flow":  func(f *flow.Flows, a, _, _ flow.Flow) { f.SetActive(a, true); f.Join(a, "x", 1) },
 		"active after it left":  func(f *flow.Flows, a, _, _ flow.Flow) { f.Charge(a, 1); f.Leave(a); f.SetActive(a, true) },
 		"below one that left":   func(f *flow.Flows, a, _, _ flow.Flow) { f.Charge(a, 1); f.Leave(a); f.Join(a, "x", 1) },
-		"a clock's weight of 0": func(*flow.Flows, flow.Flow, flow.Flow, flow.Flow) { new(flow.Clock).Enter("", 0) },
+		"a clock's weight of 0": func(*flow.Flows, flow.Flow, flow.Flow, flow.Flow) { new(sfq.Clock).Enter("", 0) },
 	} {
 		fs := flow.New(flow.Options{})
 		a, group := join(t, fs, flow.Root, "a", 1), join(t, fs, flow.Root, "g", 1)

@@ -6,11 +6,16 @@ import (
 	"math"
 
 	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/sfq"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// MaxDepth bounds how many flows a flow is below, itself included.
-const MaxDepth = 16
+// The limits of weights, costs and depths.
+const (
+	MaxWeight = sfq.MaxWeight // of a flow: 2^48-1; the least weight is 1
+	MaxCost   = sfq.MaxCost   // of a charge: 2^63-1; a greater cost counts as this, and a cost of 0 as 1
+	MaxDepth  = 16            // how many flows a flow is below, itself included
+)
 
 // Options configure [Flows]. The zero value is the default.
 type Options struct {
@@ -36,7 +41,7 @@ type Flows struct {
 }
 
 type node struct {
-	Account
+	sfq.Account
 	name   string
 	parent *node  // nil of the root
 	id     uint32 // its number among the flows below its parent
@@ -52,7 +57,7 @@ type node struct {
 	kids  []*node // by id; nil where the number is free
 	gaps  []uint32
 	live  int // flows below that have not left
-	clock Clock
+	clock sfq.Clock
 	busy  *heap.Heap[key] // the active ones
 }
 
@@ -61,7 +66,7 @@ const served = 1 << 63
 
 // A key orders flows side by side: by their tags, and those that tie by who was served longest ago.
 type key struct {
-	tag  Tag
+	tag  sfq.Tag
 	turn uint64
 }
 
@@ -83,7 +88,7 @@ func New(options Options) *Flows {
 
 func (f *Flows) reset() {
 	*f = Flows{options: f.options}
-	heap.Allot(&f.nodes, &f.spare, &node{Account: Account{tag: Tag{weight: 1}}})
+	heap.Allot(&f.nodes, &f.spare, &node{Account: new(sfq.Clock).Enter("", 1)})
 }
 
 func (f *Flows) node(n Flow) *node {
@@ -149,7 +154,7 @@ func (f *Flows) Leave(n Flow) {
 
 // retire forgets a flow that has left, if all its charges are settled.
 func (f *Flows) retire(x *node) {
-	if !x.gone || x.charges > 0 || len(x.below) > 0 {
+	if !x.gone || x.Outstanding() > 0 || len(x.below) > 0 {
 		return
 	}
 	up := x.parent
@@ -194,7 +199,7 @@ func (f *Flows) SetWeight(n Flow, weight uint64) error {
 // file updates the place of a flow among the active ones.
 func (x *node) file() {
 	if x.active {
-		x.parent.busy.Set(x.id, key{x.tag, x.turn})
+		x.parent.busy.Set(x.id, key{x.Tag(), x.turn})
 	}
 }
 
@@ -249,7 +254,7 @@ func (f *Flows) Charge(n Flow, expected uint64) {
 	f.turns++
 	for x := f.node(n); x.parent != nil; x = x.parent {
 		up := x.parent
-		to := x.tag
+		to := x.Tag()
 		if least, ok := up.busy.MinKey(); ok && least.tag.Before(to) {
 			to = least.tag
 		}
@@ -262,7 +267,7 @@ func (f *Flows) Charge(n Flow, expected uint64) {
 
 // Correct replaces a charge by what the work has cost, when it has ended. expected is what was
 // charged.
-func (f *Flows) Correct(n Flow, expected, actual uint64) { f.settle(n, expected, cost(actual)) }
+func (f *Flows) Correct(n Flow, expected, actual uint64) { f.settle(n, expected, sfq.Cost(actual)) }
 
 // Refund takes a charge back: the work was lost and will be done again.
 func (f *Flows) Refund(n Flow, expected uint64) { f.settle(n, expected, 0) }
@@ -270,7 +275,7 @@ func (f *Flows) Refund(n Flow, expected uint64) { f.settle(n, expected, 0) }
 func (f *Flows) settle(n Flow, expected, actual uint64) {
 	for x := f.node(n); x.parent != nil; {
 		up := x.parent
-		x.settle(expected, actual)
+		x.Settle(expected, actual)
 		x.done = x.done.AddCapped(wide.From64(actual))
 		x.file()
 		f.retire(x)
@@ -312,26 +317,26 @@ type Standing struct {
 // Explain returns where a flow stands. It takes time in proportion to the flows beside it.
 func (f *Flows) Explain(n Flow) Standing {
 	x := f.node(n)
-	s := Standing{Weight: x.tag.weight, Active: x.active, Outstanding: x.charges, Had: x.done.Clamp63()}
+	s := Standing{Weight: x.Tag().Weight(), Active: x.active, Outstanding: x.Outstanding(), Had: x.done.Clamp63()}
 	if x.parent == nil {
 		s.Share = 1
 		return s
 	}
 	var of wide.Uint128
-	k := key{x.tag, x.turn}
+	k := key{x.Tag(), x.turn}
 	for id, other := range x.parent.busy.All() {
 		y := x.parent.kids[id]
-		of = of.Add(wide.From64(y.tag.weight))
+		of = of.Add(wide.From64(y.Tag().Weight()))
 		if y != x && less(other, k) {
 			s.Before++
 		}
 	}
 	if !x.active {
-		of = of.Add(wide.From64(x.tag.weight))
+		of = of.Add(wide.From64(x.Tag().Weight()))
 	}
-	s.Share = float64(x.tag.weight) / (math.Ldexp(float64(of.Hi), 64) + float64(of.Lo))
+	s.Share = float64(x.Tag().Weight()) / (math.Ldexp(float64(of.Hi), 64) + float64(of.Lo))
 	if first, ok := x.parent.busy.MinKey(); ok {
-		s.Ahead = x.tag.service(first.tag).Clamp63()
+		s.Ahead = x.Tag().Service(first.tag).Clamp63()
 	}
 	return s
 }

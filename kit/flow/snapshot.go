@@ -2,6 +2,7 @@ package flow
 
 import (
 	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/sfq"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
@@ -68,7 +69,7 @@ func (f *Flows) restore(r *snapshot.Reader, x *node) {
 		if !r.Check(f.nodes[n] == nil, "a flow is there twice") {
 			return
 		}
-		y := &node{flow: n, name: r.String(), parent: x, id: uint32(id), depth: x.depth + 1, Account: RestoreAccount(r)}
+		y := &node{flow: n, name: r.String(), parent: x, id: uint32(id), depth: x.depth + 1, Account: sfq.RestoreAccount(r)}
 		y.turn = r.Below(f.turns + 1)
 		r.Check(!turns[y.turn], "two flows have the same turn")
 		turns[y.turn] = true
@@ -94,24 +95,21 @@ func (f *Flows) restore(r *snapshot.Reader, x *node) {
 		} else {
 			y.active = y.busy.Len() > 0
 		}
-		r.Check(!y.gone || !y.active && y.live == 0 && y.charges > 0, "a flow that has left is there for nothing")
+		r.Check(!y.gone || !y.active && y.live == 0 && y.Outstanding() > 0, "a flow that has left is there for nothing")
 		if y.active {
-			x.busy.Set(y.id, key{y.tag, y.turn})
+			x.busy.Set(y.id, key{y.Tag(), y.turn})
 		}
 	}
 	x.gaps = r.Free(len(x.kids), func(id int) bool { return x.kids[id] == nil })
-	x.clock = RestoreClock(r, x.live)
+	x.clock = sfq.RestoreClock(r, x.live)
 	var charges uint64
 	var out wide.Uint128
 	for _, y := range x.kids {
 		if y == nil {
 			continue
 		}
-		charges, out = charges+y.charges, out.Add(y.out)
-		if x.clock.debts != nil {
-			_, left := x.clock.debts.ids[y.name]
-			r.Check(!left, "a flow is there and has left")
-		}
+		charges, out = charges+y.Outstanding(), out.Add(y.Out())
+		r.Check(!x.clock.Owes(y.name), "a flow is there and has left")
 	}
-	r.Check(x.parent == nil || charges <= x.charges && !x.out.Less(out), "flows are charged with more than what they are below")
+	r.Check(x.parent == nil || charges <= x.Outstanding() && !x.Out().Less(out), "flows are charged with more than what they are below")
 }

@@ -121,7 +121,7 @@ func (l *cluster) apply(ev *sojourn.Event, arriving *job, c *change) {
 		}
 		l.start(c.job, int(ev.Task.Phase), ev.Task.Index, ev.Attempt, ev.Slot.ID)
 	}
-	if c.job != nil && c.job.Ended() {
+	if c.job != nil && c.job.ended() {
 		c.ended = true
 		l.jobs.remove(c.job)
 	}

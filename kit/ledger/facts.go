@@ -17,7 +17,7 @@ func (j *job) Facts() iter.Seq[sojourn.Event] {
 	return func(yield func(sojourn.Event) bool) {
 		f := facts{job: j, yield: yield}
 		var tries []tried
-		for t, n := range j.Tried() {
+		for t, n := range j.tried() {
 			tries = append(tries, tried{t.Phase, t.Index, n})
 		}
 		for i := range j.phases {
@@ -56,7 +56,7 @@ func (f *facts) tell(kind sojourn.EventKind, phase int, index, attempt uint32) b
 func (f *facts) pending(i int, tries []tried) bool {
 	p := &f.phases[i]
 	if f.spec.Phases[i].Held {
-		for k, ok := p.NextPending(0); ok; k, ok = p.NextPending(k + 1) {
+		for k, ok := p.nextPending(0); ok; k, ok = p.nextPending(k + 1) {
 			if !f.tell(sojourn.TaskReady, i, k, f.LastAttempt(i, k)) {
 				return false
 			}
@@ -98,7 +98,7 @@ func (f *facts) done(i int) bool {
 		number = sojourn.TaskReady
 	}
 	p := &f.phases[i]
-	for k, ok := p.NextDone(0); ok; k, ok = p.NextDone(k + 1) {
+	for k, ok := p.nextDone(0); ok; k, ok = p.nextDone(k + 1) {
 		if n := f.LastAttempt(i, k); n > 0 && !f.tell(number, i, k, n) {
 			return false
 		}

@@ -173,10 +173,10 @@ func (j *job) LastAttempt(phase int, index uint32) uint32 {
 	return 0
 }
 
-// Tried iterates over the tasks that have a number of attempts of their own, by phase and then by index, with this
+// tried iterates over the tasks that have a number of attempts of their own, by phase and then by index, with this
 // number. It may be 0. A finished task that is not among them had one attempt, any other one that does not run had
 // none. It takes O(n log n) for n such tasks.
-func (j *job) Tried() iter.Seq2[sojourn.TaskID, uint32] {
+func (j *job) tried() iter.Seq2[sojourn.TaskID, uint32] {
 	return func(yield func(t sojourn.TaskID, attempts uint32) bool) {
 		tries := j.more.get().tries
 		for _, t := range slices.SortedFunc(maps.Keys(tries), task.compare) {
@@ -190,8 +190,8 @@ func (j *job) Tried() iter.Seq2[sojourn.TaskID, uint32] {
 // Cancelled reports whether the job only waits for its live attempts.
 func (j *job) Cancelled() bool { return j.cancelled }
 
-// Ended reports whether nothing is left to do for j.
-func (j *job) Ended() bool {
+// ended reports whether nothing is left to do for j.
+func (j *job) ended() bool {
 	return j.running == 0 && (j.left == 0 && !j.spec.Open || j.cancelled)
 }
 
@@ -302,14 +302,14 @@ func (p *Phase) FirstPending() (uint32, bool) {
 // IsPending reports whether a task waits for a slot and is not held.
 func (p *Phase) IsPending(index uint32) bool { return p.pending.Has(int(index)) }
 
-// NextPending returns the lowest task from index on that Pending counts; false if there is none.
-func (p *Phase) NextPending(index uint32) (uint32, bool) {
+// nextPending returns the lowest task from index on that Pending counts; false if there is none.
+func (p *Phase) nextPending(index uint32) (uint32, bool) {
 	i := p.pending.Next(int(index))
 	return uint32(max(i, 0)), i >= 0
 }
 
-// NextDone returns the lowest finished task from index on; false if there is none.
-func (p *Phase) NextDone(index uint32) (uint32, bool) {
+// nextDone returns the lowest finished task from index on; false if there is none.
+func (p *Phase) nextDone(index uint32) (uint32, bool) {
 	i := p.finished.Next(int(index))
 	return uint32(max(i, 0)), i >= 0
 }

@@ -184,7 +184,7 @@ func (l *cluster) restore(r *snapshot.Reader, supported sojourn.Features, table 
 		for i := range j.sides {
 			r.Check(j.sides[i].started >= j.sides[i].Running(), "more attempts run than were started")
 		}
-		r.Check(!j.Ended(), "a job has ended")
+		r.Check(!j.ended(), "a job has ended")
 		r.Check(j.spec.Features()&^supported == 0, "a job uses what the policy does not know")
 	}
 }

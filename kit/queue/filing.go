@@ -24,7 +24,7 @@ func (f *filing[K]) of(c sojourn.Class) *heap.Groups[K] {
 // SetLevel files an item for class c at a level, or changes its key and its level.
 func (f *filing[K]) SetLevel(c sojourn.Class, id uint32, level int, key K) {
 	if f.group == nil {
-		f.plain.SetLevel(c, id, level, key)
+		f.plain.setLevel(c, id, level, key)
 		return
 	}
 	for int(c) >= len(f.groups) {
@@ -48,7 +48,7 @@ func (f *filing[K]) Remove(c sojourn.Class, id uint32) {
 // Level returns the level at which an item is filed for class c; false if it is not.
 func (f *filing[K]) Level(c sojourn.Class, id uint32) (int, bool) {
 	if f.group == nil {
-		return f.plain.Level(c, id)
+		return f.plain.level(c, id)
 	}
 	return f.of(c).Level(id)
 }
@@ -67,7 +67,7 @@ func (f *filing[K]) move(c sojourn.Class, id uint32, level int) {
 // level, with its key and its level; false if there is none.
 func (f *filing[K]) FirstUpTo(c sojourn.Class, level int) (id uint32, key K, at int, ok bool) {
 	if f.group == nil {
-		return f.plain.FirstUpTo(c, level)
+		return f.plain.firstUpTo(c, level)
 	}
 	return f.of(c).MinUpTo(level)
 }
@@ -75,7 +75,7 @@ func (f *filing[K]) FirstUpTo(c sojourn.Class, level int) (id uint32, key K, at 
 // AnyUpTo reports whether anything is filed for class c at most at the given level.
 func (f *filing[K]) AnyUpTo(c sojourn.Class, level int) bool {
 	if f.group == nil {
-		return f.plain.AnyUpTo(c, level)
+		return f.plain.anyUpTo(c, level)
 	}
 	return f.of(c).AnyUpTo(level)
 }
@@ -83,7 +83,7 @@ func (f *filing[K]) AnyUpTo(c sojourn.Class, level int) bool {
 // Len returns how many items are filed for class c.
 func (f *filing[K]) Len(c sojourn.Class) int {
 	if f.group == nil {
-		return f.plain.Len(c)
+		return f.plain.len(c)
 	}
 	return f.of(c).Len()
 }

@@ -2,8 +2,8 @@ package queue
 
 import (
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
@@ -182,6 +182,13 @@ func (q *Jobs[J, K]) Take(id sojourn.SlotID) (*ledger.Job[J], sojourn.Assignment
 	q.started(s, inTurn)
 	q.taken = j
 	return j, a
+}
+
+// Near returns how far a slot is from the closest input of the tasks that a job would start there next;
+// [sojourn.AnyNode] if they have none.
+func (q *Jobs[J, K]) Near(j *ledger.Job[J], side *ledger.Side, s sojourn.Slot) sojourn.Locality {
+	pick, _ := q.inputs.Find(j, j.NextPhase(side), s, sojourn.Remote)
+	return pick.Locality
 }
 
 // TakeOf is Take of a job that the policy has chosen, whatever its key and its level. The job must

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
@@ -42,9 +42,6 @@ type Queue[J, K any] struct {
 	file  func(*ledger.Job[J])                                                      // files a job of a restored account
 	items func(*ledger.Job[J], func(c sojourn.Class, item uint32))                  // calls with each that a job may have in ready
 }
-
-// Inputs returns the index of the inputs of pending tasks; nil with [JobOrder.IgnoreLocality].
-func (q *Queue[J, K]) Inputs() *locality.Index[J] { return q.inputs }
 
 // Reserve returns the reserve that is kept free for low levels; nil without levels.
 func (q *Queue[J, K]) Reserve() *reserve.Reserve { return q.reserve }

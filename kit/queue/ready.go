@@ -14,10 +14,6 @@ import (
 // several classes. An item with nothing to start is not in it and costs nothing. Set and
 // Remove take O(log n) for n items of the class, all other methods O(1).
 //
-// An item is filed at a level, from 0 to [reserve.Levels] - 1. The level is 0 unless
-// SetLevel gives another one. FirstUpTo and AnyUpTo leave out items at higher levels; the
-// other methods ignore levels. Items at level 0 pay nothing for the other levels.
-//
 // The zero Ready cannot be used: make one with [NewReady].
 type Ready[K any] struct {
 	less    func(a, b K) bool
@@ -33,12 +29,11 @@ func NewPrefixedReady[K any](less func(a, b K) bool, prefix func(K) (hi, lo uint
 	return Ready[K]{less: less, prefix: prefix}
 }
 
-// Set files an item for class c at level 0. If it is filed already, Set changes its key and
-// moves it to level 0.
-func (q *Ready[K]) Set(c sojourn.Class, id uint32, key K) { q.SetLevel(c, id, 0, key) }
+// Set files an item for class c, or changes its key.
+func (q *Ready[K]) Set(c sojourn.Class, id uint32, key K) { q.setLevel(c, id, 0, key) }
 
-// SetLevel files an item for class c at a level, or changes its key and its level.
-func (q *Ready[K]) SetLevel(c sojourn.Class, id uint32, level int, key K) {
+// setLevel files an item for class c at a level, or changes its key and its level.
+func (q *Ready[K]) setLevel(c sojourn.Class, id uint32, level int, key K) {
 	h := q.of(c)
 	if h == nil {
 		h = q.begin(c)
@@ -76,16 +71,16 @@ func (q *Ready[K]) Contains(c sojourn.Class, id uint32) bool {
 	return h != nil && h.Contains(id)
 }
 
-// Len returns how many items are filed for class c.
-func (q *Ready[K]) Len(c sojourn.Class) int {
+// len returns how many items are filed for class c.
+func (q *Ready[K]) len(c sojourn.Class) int {
 	if h := q.of(c); h != nil {
 		return h.Len()
 	}
 	return 0
 }
 
-// Level returns the level at which an item is filed for class c; false if it is not.
-func (q *Ready[K]) Level(c sojourn.Class, id uint32) (int, bool) {
+// level returns the level at which an item is filed for class c; false if it is not.
+func (q *Ready[K]) level(c sojourn.Class, id uint32) (int, bool) {
 	if h := q.of(c); h != nil {
 		return h.Level(id)
 	}
@@ -101,13 +96,13 @@ func (q *Ready[K]) move(c sojourn.Class, id uint32, level int) {
 // First returns the item of class c with the least key, and the key; false if
 // there is none.
 func (q *Ready[K]) First(c sojourn.Class) (id uint32, key K, ok bool) {
-	id, key, _, ok = q.FirstUpTo(c, reserve.Levels-1)
+	id, key, _, ok = q.firstUpTo(c, reserve.Levels-1)
 	return id, key, ok
 }
 
-// FirstUpTo returns the item of class c with the least key among those at most at the given
+// firstUpTo returns the item of class c with the least key among those at most at the given
 // level, with its key and its level; false if there is none.
-func (q *Ready[K]) FirstUpTo(c sojourn.Class, level int) (id uint32, key K, at int, ok bool) {
+func (q *Ready[K]) firstUpTo(c sojourn.Class, level int) (id uint32, key K, at int, ok bool) {
 	if h := q.of(c); h != nil && level >= 0 {
 		return h.MinUpTo(level)
 	}
@@ -115,10 +110,10 @@ func (q *Ready[K]) FirstUpTo(c sojourn.Class, level int) (id uint32, key K, at i
 }
 
 // Any reports whether anything is filed for class c.
-func (q *Ready[K]) Any(c sojourn.Class) bool { return q.AnyUpTo(c, reserve.Levels-1) }
+func (q *Ready[K]) Any(c sojourn.Class) bool { return q.anyUpTo(c, reserve.Levels-1) }
 
-// AnyUpTo reports whether anything is filed for class c at most at the given level.
-func (q *Ready[K]) AnyUpTo(c sojourn.Class, level int) bool {
+// anyUpTo reports whether anything is filed for class c at most at the given level.
+func (q *Ready[K]) anyUpTo(c sojourn.Class, level int) bool {
 	h := q.of(c)
 	return h != nil && level >= 0 && h.AnyUpTo(level)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// Buckets is the number of buckets of lengths: half octaves of nanoseconds.
-const Buckets = 126
+// buckets is the number of buckets of lengths: half octaves of nanoseconds.
+const buckets = 126
 
 // maxLengths bounds what a Lengths counts.
 const maxLengths = 1 << 32
@@ -45,19 +45,19 @@ func Longest(ph *sojourn.Phase, unknown time.Duration) time.Duration {
 type Lengths struct {
 	// below[b] is the number of phases in buckets below b. Invariant: it never decreases with
 	// b, and the last one, which counts all phases, is below maxLengths.
-	below [Buckets + 1]uint64
+	below [buckets + 1]uint64
 }
 
 // Add counts a phase. At 2^32 phases it halves all buckets, rounding down.
 func (h *Lengths) Add(bucket uint8) {
-	for b := int(bucket) + 1; b <= Buckets; b++ {
+	for b := int(bucket) + 1; b <= buckets; b++ {
 		h.below[b]++
 	}
-	if h.below[Buckets] < maxLengths {
+	if h.below[buckets] < maxLengths {
 		return
 	}
 	sum, last := uint64(0), uint64(0)
-	for b := 1; b <= Buckets; b++ {
+	for b := 1; b <= buckets; b++ {
 		sum += (h.below[b] - last) / 2
 		last, h.below[b] = h.below[b], sum
 	}
@@ -66,5 +66,5 @@ func (h *Lengths) Add(bucket uint8) {
 // Rank returns the part of the phases that are shorter than those of a bucket. Phases in the
 // bucket count half.
 func (h *Lengths) Rank(bucket uint8) Rank {
-	return Rank{h.below[bucket] + h.below[bucket+1], 2 * h.below[Buckets]}
+	return Rank{h.below[bucket] + h.below[bucket+1], 2 * h.below[buckets]}
 }

@@ -41,12 +41,12 @@ func LevelUnknown(running int) int {
 // floor(level k/15 + 1/2).
 func Threshold(level, k int) int { return (2*level*k + Levels - 1) / (2 * (Levels - 1)) }
 
-// Highest returns the highest level that may take one of the free slots: the greatest level
+// highestOf returns the highest level that may take one of the free slots: the greatest level
 // whose Threshold is below free, or -1 if there is none.
 //
 // For free > 0 this is the greatest l with 2lk + 15 < 30 free, since the threshold is 2lk +
 // 15 divided by 30, rounded down.
-func Highest(free, k int) int {
+func highestOf(free, k int) int {
 	switch {
 	case free <= 0:
 		return -1
@@ -59,16 +59,13 @@ func Highest(free, k int) int {
 // A Share is a part of the slots, in millionths.
 type Share uint32
 
-// DefaultShare is 1 %, which does well if a class has a hundred slots or more.
-const DefaultShare Share = 10_000
-
 // ShareOf converts a fraction from 0 to 1 to a share, rounded to a millionth.
 func ShareOf(fraction float64) Share { return Share(math.Round(fraction * 1e6)) }
 
-// Slots returns this share of n slots. It rounds to the nearest whole number, halves up;
+// slots returns this share of n slots. It rounds to the nearest whole number, halves up;
 // with up it always rounds up. The result is less than n, so a single slot is never
 // reserved.
-func (s Share) Slots(n int, up bool) int {
+func (s Share) slots(n int, up bool) int {
 	const one, half = 1_000_000, 500_000
 	part := uint64(n)*uint64(s) + half
 	if up {

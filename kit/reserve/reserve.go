@@ -43,15 +43,15 @@ func (o Options) Header() []snapshot.Option {
 	}
 }
 
-// Waves is how many times as many tasks as a class has slots a phase has, for anything to be reserved against its job
+// waves is how many times as many tasks as a class has slots a phase has, for anything to be reserved against its job
 // while that is the only live one. So a phase of equal tasks takes at most an eighth longer than without the reserve, rounded up
 // to the time of a task, and beside the part that is reserved.
-const Waves = 8
+const waves = 8
 
-// A Cluster answers the questions of a Reserve. A [ledger.Ledger] is one.
+// A cluster answers the questions of a Reserve. A [ledger.Ledger] is one.
 //
 // [ledger.Ledger]: https://pkg.go.dev/github.com/sojourn-sched/sojourn/kit/ledger#Ledger
-type Cluster interface {
+type cluster interface {
 	// Capacity returns the number of slots of a class.
 	Capacity(sojourn.Class) int
 
@@ -69,7 +69,7 @@ type Cluster interface {
 // A Reserve says which levels may start now. Use [New] to make one.
 type Reserve struct {
 	opts    Options
-	cluster Cluster
+	cluster cluster
 	lengths []*Lengths // by class; nil where no phase was counted
 
 	// By class: the slots that are held out of turn. Invariant: each is busy; empty unless
@@ -78,7 +78,7 @@ type Reserve struct {
 }
 
 // New returns a reserve with no slot held out of turn.
-func New(c Cluster, opts Options) *Reserve { return &Reserve{opts: opts, cluster: c} }
+func New(c cluster, opts Options) *Reserve { return &Reserve{opts: opts, cluster: c} }
 
 // Slots returns how many slots of a class are reserved: k.
 func (r *Reserve) Slots(c sojourn.Class) int {
@@ -89,21 +89,21 @@ func (r *Reserve) Slots(c sojourn.Class) int {
 	if n < r.opts.From {
 		return 0
 	}
-	return r.opts.Share.Slots(n, r.opts.Up)
+	return r.opts.Share.slots(n, r.opts.Up)
 }
 
-// Free returns how many slots of a class count as free: the free ones and, if Counted, those
+// free returns how many slots of a class count as free: the free ones and, if Counted, those
 // that are held out of turn.
-func (r *Reserve) Free(c sojourn.Class) int {
+func (r *Reserve) free(c sojourn.Class) int {
 	if r.opts.In != nil {
-		return r.opts.In.Free(c)
+		return r.opts.In.free(c)
 	}
-	return r.cluster.FreeSlots(c) + r.OutOfTurn(c)
+	return r.cluster.FreeSlots(c) + r.outOfTurn(c)
 }
 
-// OutOfTurn returns q, the number of slots of a class that tasks started out of turn hold. It
+// outOfTurn returns q, the number of slots of a class that tasks started out of turn hold. It
 // is 0 unless Counted.
-func (r *Reserve) OutOfTurn(c sojourn.Class) int {
+func (r *Reserve) outOfTurn(c sojourn.Class) int {
 	if int(c) >= len(r.out) {
 		return 0
 	}
@@ -116,7 +116,7 @@ func (r *Reserve) Highest(c sojourn.Class) int {
 	if r.opts.In != nil {
 		return r.opts.In.Highest(c)
 	}
-	return r.highest(c, r.Free(c))
+	return r.highest(c, r.free(c))
 }
 
 // HighestPlain is Highest in the plain form: slots that are held out of turn do not count as free.
@@ -129,10 +129,10 @@ func (r *Reserve) HighestPlain(c sojourn.Class) int {
 
 // highest returns the highest level that may start if so many slots of a class count as free.
 func (r *Reserve) highest(c sojourn.Class, free int) int {
-	if tasks, alone := r.cluster.Alone(c); alone && tasks < Waves*r.cluster.Capacity(c) {
+	if tasks, alone := r.cluster.Alone(c); alone && tasks < waves*r.cluster.Capacity(c) {
 		return Levels - 1
 	}
-	return Highest(free, r.Slots(c))
+	return highestOf(free, r.Slots(c))
 }
 
 // Counted reports whether Started uses its argument inTurn.
@@ -206,9 +206,9 @@ func (r *Reserve) ExplainPlain(attrs []slog.Attr, list func(filed func(c sojourn
 	})
 	held, may := false, false
 	for _, s := range sides {
-		highest, free := r.Highest(s.class), r.Free(s.class)
+		highest, free := r.Highest(s.class), r.free(s.class)
 		if s.plain {
-			highest, free = r.HighestPlain(s.class), free-r.OutOfTurn(s.class)
+			highest, free = r.HighestPlain(s.class), free-r.outOfTurn(s.class)
 		}
 		if s.level <= highest {
 			may = true
@@ -245,7 +245,7 @@ func (r *Reserve) Save(w *snapshot.Writer) {
 }
 
 func (h *Lengths) save(w *snapshot.Writer) {
-	for b := range Buckets {
+	for b := range buckets {
 		w.Uint(h.below[b+1] - h.below[b])
 	}
 }
@@ -278,8 +278,8 @@ func (r *Reserve) Restore(from *snapshot.Reader) {
 }
 
 func (h *Lengths) restore(from *snapshot.Reader) {
-	for b := range Buckets {
+	for b := range buckets {
 		h.below[b+1] = h.below[b] + from.Below(maxLengths)
 	}
-	from.Check(h.below[Buckets] < maxLengths, "there are too many lengths")
+	from.Check(h.below[buckets] < maxLengths, "there are too many lengths")
 }

@@ -63,15 +63,15 @@ func TestThresholdAndHighest(t *testing.T) {
 		want := -1
 		for l := range Levels {
 			x := new(big.Rat).Mul(rat(int64(l), 15), rat(int64(k), 1))
-			threshold := floor(x.Add(x, rat(1, 2)))
-			if got := Threshold(l, k); got != threshold {
-				t.Fatalf("Threshold(%d, %d) = %d, want %d", l, k, got, threshold)
+			least := floor(x.Add(x, rat(1, 2)))
+			if got := Threshold(l, k); got != least {
+				t.Fatalf("Threshold(%d, %d) = %d, want %d", l, k, got, least)
 			}
-			if free > threshold {
+			if free > least {
 				want = l
 			}
 		}
-		if got := Highest(free, k); got != want {
+		if got := highestOf(free, k); got != want {
 			t.Fatalf("Highest(%d, %d) = %d, want %d", free, k, got, want)
 		}
 	})
@@ -86,15 +86,15 @@ func TestShare(t *testing.T) {
 		s := ShareOf(float64(millionths) / 1e6)
 		nearest := floor(new(big.Rat).Add(part, rat(1, 2)))
 		up := -floor(new(big.Rat).Neg(part))
-		if got, want := s.Slots(n, false), max(0, min(nearest, n-1)); got != want {
+		if got, want := s.slots(n, false), max(0, min(nearest, n-1)); got != want {
 			t.Fatalf("%d millionths of %d slots are %d, want %d", s, n, got, want)
 		}
-		if got, want := s.Slots(n, true), max(0, min(up, n-1)); got != want {
+		if got, want := s.slots(n, true), max(0, min(up, n-1)); got != want {
 			t.Fatalf("%d millionths of %d slots, rounded up, are %d, want %d", s, n, got, want)
 		}
 	})
 	for n, want := range map[int]int{0: 0, 1: 0, 2: 0, 49: 0, 50: 1, 100: 1, 149: 1, 150: 2} {
-		if got := DefaultShare.Slots(n, false); got != want {
+		if got := Share(10_000).slots(n, false); got != want {
 			t.Errorf("1 %% of %d slots are %d, want %d", n, got, want)
 		}
 	}
@@ -143,7 +143,7 @@ func TestLengths(t *testing.T) {
 			t.Fatalf("the rank of %d is %v, want %v", d, got, want)
 		}
 	})
-	if Bucket(-1) != 0 || Bucket(math.MaxInt64) != Buckets-1 {
+	if Bucket(-1) != 0 || Bucket(math.MaxInt64) != buckets-1 {
 		t.Errorf("the buckets end at %d and %d", Bucket(-1), Bucket(math.MaxInt64))
 	}
 }
@@ -154,7 +154,7 @@ func TestLengthsAreHalved(t *testing.T) {
 	for b := 3; b < len(h.below); b++ {
 		h.below[b] = 5 // five in bucket 2
 	}
-	for b := Buckets; b < len(h.below); b++ {
+	for b := buckets; b < len(h.below); b++ {
 		h.below[b] = 1<<32 - 1 // and the others in the last one
 	}
 	h.Add(2)
@@ -248,7 +248,7 @@ func TestReserveAgainstLists(t *testing.T) {
 				s.busy[id] = !s.busy[id]
 			},
 			"arrive": func(t *rapid.T) {
-				r.Lengths(sojourn.Class(rapid.IntRange(0, 2).Draw(t, "class"))).Add(uint8(rapid.IntRange(0, Buckets-1).Draw(t, "bucket")))
+				r.Lengths(sojourn.Class(rapid.IntRange(0, 2).Draw(t, "class"))).Add(uint8(rapid.IntRange(0, buckets-1).Draw(t, "bucket")))
 			},
 			"live": func(t *rapid.T) {
 				s.live, s.tasks = rapid.IntRange(0, 3).Draw(t, "live"), rapid.IntRange(0, 12).Draw(t, "waves")*s.Capacity(0)+rapid.IntRange(-1, 1).Draw(t, "more")
@@ -271,17 +271,17 @@ func TestReserveAgainstLists(t *testing.T) {
 							q++
 						}
 					}
-					k := opts.Share.Slots(s.Capacity(c), opts.Up)
+					k := opts.Share.slots(s.Capacity(c), opts.Up)
 					if s.Capacity(c) < opts.From {
 						k = 0
 					}
-					want, plain := Highest(s.FreeSlots(c)+q, k), Highest(s.FreeSlots(c), k)
+					want, plain := highestOf(s.FreeSlots(c)+q, k), highestOf(s.FreeSlots(c), k)
 					if s.live <= 1 && float64(s.tasksIn(c))/float64(s.Capacity(c)) < 8 {
 						want, plain = Levels-1, Levels-1
 					}
-					if r.OutOfTurn(c) != q || r.Free(c) != s.FreeSlots(c)+q || r.Slots(c) != k || r.Highest(c) != want || r.HighestPlain(c) != plain {
+					if r.outOfTurn(c) != q || r.free(c) != s.FreeSlots(c)+q || r.Slots(c) != k || r.Highest(c) != want || r.HighestPlain(c) != plain {
 						t.Fatalf("class %d: q %d, free %d, k %d, highest %d, %d, want %d, %d, %d, %d, %d", c,
-							r.OutOfTurn(c), r.Free(c), r.Slots(c), r.Highest(c), r.HighestPlain(c), q, s.FreeSlots(c)+q, k, want, plain)
+							r.outOfTurn(c), r.free(c), r.Slots(c), r.Highest(c), r.HighestPlain(c), q, s.FreeSlots(c)+q, k, want, plain)
 					}
 				}
 			},
@@ -304,7 +304,7 @@ func restore(r *Reserve, data []byte) error {
 // An impossible snapshot is refused.
 func TestForgedReserve(t *testing.T) {
 	s := &slots{classes: make([]sojourn.Class, 3), busy: []bool{true, true, false}}
-	body := func(w *snapshot.Writer, lengths [][Buckets]uint64, out [][]uint64) {
+	body := func(w *snapshot.Writer, lengths [][buckets]uint64, out [][]uint64) {
 		w.Len(len(lengths))
 		for _, h := range lengths {
 			w.Bool(true)
@@ -321,7 +321,7 @@ func TestForgedReserve(t *testing.T) {
 		}
 	}
 	for i, tc := range []struct {
-		lengths [][Buckets]uint64
+		lengths [][buckets]uint64
 		out     [][]uint64
 		counted bool
 		ok      bool
@@ -336,10 +336,10 @@ func TestForgedReserve(t *testing.T) {
 		{counted: true, out: [][]uint64{{0, 0}}},
 		{counted: true, out: [][]uint64{{}, {0}}}, // of another class
 		{counted: true, out: make([][]uint64, sojourn.MaxClasses+1)},
-		{lengths: [][Buckets]uint64{{1<<32 - 1}}, ok: true},
-		{lengths: [][Buckets]uint64{{1 << 32}}},
-		{lengths: [][Buckets]uint64{{1<<32 - 1, 1}}},
-		{lengths: make([][Buckets]uint64, sojourn.MaxClasses+1)},
+		{lengths: [][buckets]uint64{{1<<32 - 1}}, ok: true},
+		{lengths: [][buckets]uint64{{1 << 32}}},
+		{lengths: [][buckets]uint64{{1<<32 - 1, 1}}},
+		{lengths: make([][buckets]uint64, sojourn.MaxClasses+1)},
 	} {
 		data, err := snapshot.Append(nil, snapshot.Header{}, func(w *snapshot.Writer) { body(w, tc.lengths, tc.out) })
 		if err != nil {
@@ -354,7 +354,7 @@ func TestForgedReserve(t *testing.T) {
 // The numbers of the package comment.
 func TestExample(t *testing.T) {
 	const k = 3
-	if got := DefaultShare.Slots(300, false); got != k {
+	if got := Share(10_000).slots(300, false); got != k {
 		t.Errorf("%d slots, want %d", got, k)
 	}
 	needs := ""
@@ -379,7 +379,7 @@ func TestExplain(t *testing.T) {
 		s.classes = append(s.classes, sojourn.Class(id/300))
 		s.busy = append(s.busy, id != 0 && id != 1 && id != 300) // two are free, and one
 	}
-	r := New(s, Options{Share: DefaultShare})
+	r := New(s, Options{Share: Share(10_000)})
 	for _, tc := range []struct {
 		filed []int // class, level
 		want  string
@@ -403,7 +403,7 @@ func TestExplain(t *testing.T) {
 
 // Each bucket begins at the least length whose square is 2^b, and ends before the next one begins.
 func TestBucketsBegin(t *testing.T) {
-	for b := range Buckets {
+	for b := range buckets {
 		first := new(big.Int).Lsh(big.NewInt(1), uint(b)) // ceil of the root of 2^b
 		root := new(big.Int).Sqrt(first)
 		if new(big.Int).Mul(root, root).Cmp(first) < 0 {
@@ -417,7 +417,7 @@ func TestBucketsBegin(t *testing.T) {
 			t.Errorf("Bucket(%d) = %d, want less than %d", d-1, got, b)
 		}
 	}
-	if got := Bucket(math.MaxInt64); got != Buckets-1 {
+	if got := Bucket(math.MaxInt64); got != buckets-1 {
 		t.Errorf("the greatest length is in bucket %d, want the last one", got)
 	}
 }

@@ -27,14 +27,6 @@ func (v Vector) Slots() (n int64) {
 	return n
 }
 
-// Min returns when the first slot becomes available; Never if there is none.
-func (v Vector) Min() int64 {
-	if len(v) == 0 {
-		return Never
-	}
-	return v[0].T
-}
-
 // Canonical reports whether v has strictly increasing instants and positive counts.
 func (v Vector) Canonical() bool {
 	for i, r := range v {
@@ -103,15 +95,6 @@ func Shorten(dst, v Vector, size int) Vector {
 	}
 	dst = append(dst, whole)
 	return append(dst, v[end:]...)
-}
-
-// Raise returns v with no slot available before floor.
-func Raise(dst, v Vector, floor int64) Vector {
-	dst = dst[:0]
-	for _, r := range v {
-		dst = dst.push(max(r.T, floor), r.N)
-	}
-	return dst
 }
 
 // Min returns the elementwise minimum of two vectors of equally many slots.

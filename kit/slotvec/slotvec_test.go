@@ -34,14 +34,6 @@ func (d dense) fill(n, eps, rel int64) (dense, int64) {
 	return d, e
 }
 
-func (d dense) raise(floor int64) dense {
-	d = slices.Clone(d)
-	for i := range d {
-		d[i] = max(d[i], floor)
-	}
-	return d
-}
-
 func vectors(maxT int64) *rapid.Generator[Vector] {
 	return rapid.Custom(func(t *rapid.T) Vector {
 		runs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Run {
@@ -174,9 +166,6 @@ func TestElementwise(t *testing.T) {
 		floor := rapid.Int64Range(0, 25).Draw(t, "floor")
 		da, db := a.dense(), b.dense()
 
-		if got := Raise(nil, a, floor); !got.Canonical() || !slices.Equal(got.dense(), da.raise(floor)) {
-			t.Fatalf("Raise(%v, %d) = %v", a, floor, got)
-		}
 		least, distance := dense(nil), int64(0)
 		for i := range da {
 			least = append(least, min(da[i], db[i]))
@@ -198,17 +187,11 @@ func TestElementwise(t *testing.T) {
 		if got := Replace(nil, a, b); !got.Canonical() || !slices.Equal(got.dense(), want) {
 			t.Fatalf("Replace(%v, %v) = %v, want %v", a, b, got, want)
 		}
-		if got, want := a.Min(), da[0]; got != want {
-			t.Fatalf("%v.Min() = %d, want %d", a, got, want)
-		}
 	})
 }
 
 func TestEmpty(t *testing.T) {
 	var v Vector
-	if got := v.Min(); got != Never {
-		t.Errorf("Min of no slots = %d, want Never", got)
-	}
 	if got := Replace(nil, v, Vector{{1, 1}}); len(got) != 0 {
 		t.Errorf("Replace on no slots = %v", got)
 	}

@@ -138,15 +138,6 @@ func (r *Reader) Binary(m encoding.BinaryUnmarshaler) {
 	}
 }
 
-// Task reads the name of a task.
-func (r *Reader) Task() sojourn.TaskID {
-	return sojourn.TaskID{
-		Job:   sojourn.JobID(r.Uint()),
-		Phase: uint16(r.Below(1 << 16)),
-		Index: uint32(r.Below(1 << 32)),
-	}
-}
-
 // Free reads what [Writer.Free] has written about a table of n. It tests that the list
 // has all free numbers and no others.
 func (r *Reader) Free(n int, isFree func(int) bool) []uint32 {

@@ -22,8 +22,8 @@ type Header struct {
 // under another value is refused. Name and value are part of the format. The code that
 // makes the header writes the name out, so the name stays if a Go field is renamed.
 type Option struct {
-	Name  string // as on the command line, such as "default-task-time"
-	Value string // canonical, defaults resolved
+	name  string // as on the command line, such as "default-task-time"
+	value string // canonical, defaults resolved
 }
 
 // Opt returns an option. A value is a truth value, a number, a string, or has a method
@@ -57,8 +57,8 @@ func Append(dst []byte, h Header, save func(*Writer)) ([]byte, error) {
 	w.Uint(h.Version)
 	w.Len(len(h.Options))
 	for _, o := range h.Options {
-		w.String(o.Name)
-		w.String(o.Value)
+		w.String(o.name)
+		w.String(o.value)
 	}
 	save(&w)
 	if w.err != nil {
@@ -127,12 +127,12 @@ func open(data []byte, want Header) (*Reader, error) {
 	}
 	for i := range max(len(got.Options), len(want.Options)) {
 		switch {
-		case i >= len(got.Options) || i < len(want.Options) && got.Options[i].Name != want.Options[i].Name && !has(got.Options, want.Options[i].Name):
+		case i >= len(got.Options) || i < len(want.Options) && got.Options[i].name != want.Options[i].name && !has(got.Options, want.Options[i].name):
 			return nil, foreign("it was taken without the option %v, which may not change", want.Options[i])
-		case i >= len(want.Options) || got.Options[i].Name != want.Options[i].Name:
+		case i >= len(want.Options) || got.Options[i].name != want.Options[i].name:
 			return nil, foreign("it was taken with the option %v, which may not change", got.Options[i])
 		case got.Options[i] != want.Options[i]:
-			return nil, foreign("the option %s may not change: it was taken with %s, not %s", want.Options[i].Name, got.Options[i].Value, want.Options[i].Value)
+			return nil, foreign("the option %s may not change: it was taken with %s, not %s", want.Options[i].name, got.Options[i].value, want.Options[i].value)
 		}
 	}
 	return r, nil
@@ -143,11 +143,11 @@ func foreign(format string, args ...any) error {
 }
 
 func has(list []Option, name string) bool {
-	return slices.ContainsFunc(list, func(o Option) bool { return o.Name == name })
+	return slices.ContainsFunc(list, func(o Option) bool { return o.name == name })
 }
 
 // String returns the name and the value with an equals sign between them.
-func (o Option) String() string { return o.Name + "=" + o.Value }
+func (o Option) String() string { return o.name + "=" + o.value }
 
 // frame checks the frame, and returns a reader of the body and the header.
 func frame(data []byte) (*Reader, Header, error) {

@@ -197,7 +197,6 @@ func TestValues(t *testing.T) {
 		b, s := rapid.Bool().Draw(t, "b"), rapid.String().Draw(t, "s")
 		x := wide.Uint128{Hi: rapid.Uint64().Draw(t, "hi"), Lo: rapid.Uint64().Draw(t, "lo")}
 		at := sojourn.Time(rapid.Int64Min(0).Draw(t, "at"))
-		task := sojourn.TaskID{Job: sojourn.JobID(u), Phase: uint16(i), Index: uint32(i)}
 		var w Writer
 		w.Uint(u)
 		w.Int(i)
@@ -207,14 +206,13 @@ func TestValues(t *testing.T) {
 		x.Save(&w)
 		w.Time(at)
 		w.Duration(time.Duration(i))
-		w.Task(task)
 		w.Job(job)
 		w.Len(3)
 		w.buf = append(w.buf, 0, 0, 0)
 		read := func(data []byte) *Reader {
 			r := &Reader{rest: data, size: len(data)}
 			ok := r.Uint() == u && r.Int() == i && r.Float() == f && r.Bool() == b && r.String() == s &&
-				wide.Restore128(r) == x && r.Time() == at && r.Duration() == time.Duration(i) && r.Task() == task
+				wide.Restore128(r) == x && r.Time() == at && r.Duration() == time.Duration(i)
 			if got := r.Job(); r.err == nil && (!ok || !reflect.DeepEqual(got, job)) {
 				t.Fatalf("read %v, %+v, want %+v", ok, got, job)
 			}
@@ -290,7 +288,7 @@ func TestForgeries(t *testing.T) {
 		r := &Reader{rest: data, size: len(data)}
 		calls := []func(){
 			func() { r.Uint() }, func() { r.Int() }, func() { r.Bool() }, func() { r.Float() }, func() { wide.Restore128(r) },
-			func() { r.Time() }, func() { r.Task() }, func() { r.Job() }, func() { r.Binary(new(rand.PCG)) },
+			func() { r.Time() }, func() { r.Job() }, func() { r.Binary(new(rand.PCG)) },
 			func() {
 				if n := len(r.String()); n > len(data) {
 					t.Fatalf("a string of %d bytes out of %d", n, len(data))

@@ -97,13 +97,6 @@ func (w *Writer) Binary(m encoding.BinaryAppender) {
 	w.buf = append(w.buf, b...)
 }
 
-// Task writes the name of a task.
-func (w *Writer) Task(t sojourn.TaskID) {
-	w.Uint(uint64(t.Job))
-	w.Uint(uint64(t.Phase))
-	w.Uint(uint64(t.Index))
-}
-
 // Free writes the free numbers of a table, in the order in which they will be used.
 func (w *Writer) Free(list []uint32) {
 	for _, i := range list {

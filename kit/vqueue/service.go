@@ -13,8 +13,8 @@ import (
 // through such a set in the order of service from both ends.
 type Mark uint8
 
-// Marks is the number of marks, which are 0 and 1.
-const Marks = 2
+// marks is the number of marks, which are 0 and 1.
+const marks = 2
 
 // SetReady says whether the item has something to start now.
 func (q *Queue[T]) SetReady(it *Item[T], ready bool) {

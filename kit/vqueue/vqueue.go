@@ -29,7 +29,7 @@ type Queue[T any] struct {
 	// only if its flag ready is set; the same holds for the sets of marked. Finished items
 	// are in none.
 	ready  []set[T] // by level, from 0, of which there is always one
-	marked [Marks]set[T]
+	marked [marks]set[T]
 }
 
 // An Item is a job, or a phase of one, in a [Queue]. It may be used only with the queue
@@ -45,7 +45,7 @@ type Item[T any] struct {
 	ready    bool
 	finished bool
 	level    uint8
-	marks    [Marks]bool
+	marks    [marks]bool
 }
 
 // Late reports whether the item is virtually complete.

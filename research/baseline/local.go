@@ -6,7 +6,6 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
@@ -55,22 +54,21 @@ func (p *Local) Observe(ev sojourn.Event) error {
 func (p *Local) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := p.queue.Ledger.Free(id)
 	var job *ledger.Job[struct{}]
-	var pick locality.Pick
-	limit := sojourn.RackLocal
+	least := sojourn.Remote
 	for j := range p.queue.Ledger.All() {
 		side := j.SideOf(s.Class)
-		if side == nil || side.Startable() == 0 || job != nil && pick.Locality <= sojourn.NodeLocal && j.Seq() > job.Seq() {
+		if side == nil || side.Startable() == 0 || job != nil && least <= sojourn.NodeLocal && j.Seq() > job.Seq() {
 			continue
 		}
-		near, ok := p.queue.Inputs().Find(j, j.NextPhase(side), s, limit)
-		if ok && (job == nil || near.Locality < pick.Locality || near.Locality == pick.Locality && j.Seq() < job.Seq()) {
-			job, pick = j, near
+		near := p.queue.Near(j, side, s)
+		if near <= sojourn.RackLocal && (job == nil || near < least || near == least && j.Seq() < job.Seq()) {
+			job, least = j, near
 		}
 	}
-	if job == nil || pick.Locality == sojourn.Remote {
+	if job == nil {
 		return p.queue.Assign(id)
 	}
-	a := p.queue.Inputs().Take(job, job.NextPhase(job.SideOf(s.Class)), pick, id)
+	a := p.queue.TakeOf(job, id)
 	p.queue.Update(job)
 	return a, true
 }

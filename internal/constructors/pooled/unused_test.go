@@ -40,7 +40,7 @@ func patient(d time.Duration) map[string]func() sojourn.Policy {
 // unused that finished tasks have held near their inputs. The account of the test is one
 // of instants, slots and tasks, and knows nothing of delays: a slot is unused while a job has a task that
 // could start there. The driver ticks at each NextWake.
-// Reference: kit/locality, "Delay scheduling".
+// Reference: internal/locality, "Delay scheduling".
 func TestWaitsLeaveASixteenthUnused(t *testing.T) {
 	var unused time.Duration
 	for name, make := range patient(10 * time.Second) {

@@ -1,4 +1,4 @@
-package flow
+package sfq
 
 import (
 	"fmt"
@@ -21,33 +21,26 @@ type Account struct {
 // Tag returns the tag of the flow: the least one goes first.
 func (a *Account) Tag() Tag { return a.tag }
 
-// Weight returns the weight of the flow.
-func (a *Account) Weight() uint64 { return a.tag.weight }
-
 // Outstanding returns how many charges are neither corrected nor refunded.
 func (a *Account) Outstanding() uint64 { return a.charges }
+
+// Out returns the sum of the charges that are not settled.
+func (a *Account) Out() wide.Uint128 { return a.out }
 
 // Charged returns the sum of the charges that are not settled, at most [MaxCost].
 func (a *Account) Charged() uint64 { return a.out.Clamp63() }
 
 // Charge charges the flow for work that starts, with the cost that it is thought to have.
 func (a *Account) Charge(expected uint64) {
-	expected = cost(expected)
+	expected = Cost(expected)
 	a.tag = a.tag.Plus(expected)
 	a.out = a.out.Add(wide.From64(expected))
 	a.charges++
 }
 
-// Correct replaces a charge by what the work has cost, when it has ended.
-func (a *Account) Correct(expected, actual uint64) {
-	a.settle(expected, cost(actual))
-}
-
-// Refund takes a charge back: the work was lost.
-func (a *Account) Refund(expected uint64) { a.settle(expected, 0) }
-
-func (a *Account) settle(expected, actual uint64) {
-	expected = cost(expected)
+// Settle replaces a charge when the work has ended: by the [Cost] that it had, or by 0 if it was lost.
+func (a *Account) Settle(expected, actual uint64) {
+	expected = Cost(expected)
 	if a.charges == 0 || a.out.Less(wide.From64(expected)) {
 		panic(fmt.Sprintf("flow: a charge of %d is settled that was not made", expected))
 	}
@@ -88,7 +81,7 @@ func (a *Account) settled() Tag {
 func (a *Account) Settles(charges iter.Seq[uint64]) bool {
 	n, sum := uint64(0), wide.Uint128{}
 	for c := range charges {
-		n, sum = n+1, sum.Add(wide.From64(cost(c)))
+		n, sum = n+1, sum.Add(wide.From64(Cost(c)))
 	}
 	return n == a.charges && sum == a.out
 }
@@ -127,9 +120,6 @@ type debt struct {
 	name string
 	tag  Tag
 }
-
-// Now returns virtual time.
-func (c *Clock) Now() Tag { return c.now }
 
 // Advance is to be called before a flow is charged, with its tag or the least tag of the flows that
 // could be served, whichever is less. Virtual time never goes back.
@@ -225,6 +215,15 @@ func (c *Clock) Lift(a *Account, credit uint64) {
 	if a.tag.Before(to) {
 		a.tag = to
 	}
+}
+
+// Owes reports whether the debt of a flow of this name is kept.
+func (c *Clock) Owes(name string) bool {
+	if c.debts == nil {
+		return false
+	}
+	_, ok := c.debts.ids[name]
+	return ok
 }
 
 // Save writes c.

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
 // A bed is a ledger with an index beside it.

@@ -1,4 +1,6 @@
-package flow
+// Package sfq is start-time fair queueing: the virtual time of flows side by side, and what each was charged. kit/flow and
+// package fair are made of it. The rules, the bounds and their proof are in package kit/flow.
+package sfq
 
 import (
 	"cmp"
@@ -94,8 +96,11 @@ func (t Tag) of(weight uint64) Tag {
 	return t
 }
 
-// service returns the service that brings a flow of t's weight from an earlier tag to t, rounded up.
-func (t Tag) service(from Tag) wide.Uint128 {
+// Weight returns the weight of the flow of the tag.
+func (t Tag) Weight() uint64 { return t.weight }
+
+// Service returns the service that brings a flow of t's weight from an earlier tag to t, rounded up.
+func (t Tag) Service(from Tag) wide.Uint128 {
 	if !from.Before(t) {
 		return wide.Uint128{}
 	}
@@ -121,5 +126,5 @@ func restoreTag(r *snapshot.Reader) Tag {
 	return t
 }
 
-// cost returns the cost that counts.
-func cost(c uint64) uint64 { return min(max(c, 1), MaxCost) }
+// Cost returns the cost that counts.
+func Cost(c uint64) uint64 { return min(max(c, 1), MaxCost) }

@@ -19,8 +19,6 @@
 //		return p.index.Take(j, phase, pick, id), true
 //	}
 //
-// Tier: kit.
-//
 // Assign tasks by [Index.Take] and not by the ledger's own methods: the index would not notice
 // these. Take fills in Assignment.Locality and Source.
 //

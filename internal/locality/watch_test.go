@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
 // A watchWorld is a world of watched phases: jobs of one phase, and nodes whose IDs lie

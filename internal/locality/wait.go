@@ -17,7 +17,7 @@ type Delay struct {
 	Rack time.Duration // then for one on the rack of an input (W2)
 }
 
-// Check returns an error if a bound is negative.
+// check returns an error if a bound is negative.
 func (d Delay) Check() error {
 	if d.Node < 0 || d.Rack < 0 {
 		return fmt.Errorf("negative delay: %v for a node, %v for a rack", d.Node, d.Rack)
@@ -25,9 +25,9 @@ func (d Delay) Check() error {
 	return nil
 }
 
-// Share is the part of the slot time of a job's near tasks that its waits may leave unused, as
-// 1/Share: a sixteenth. See "Delay scheduling" in the comment of the package.
-const Share = 16
+// share is the part of the slot time of a job's near tasks that its waits may leave unused, as
+// 1/share: a sixteenth. See "Delay scheduling" in the comment of the package.
+const share = 16
 
 // most bounds the allowance of a Wait in both directions, so that nothing overflows. An allowance of
 // that much is 146 years of one slot.
@@ -68,13 +68,10 @@ func (w *Wait) Stop(now sojourn.Time) {
 	}
 }
 
-// Runs reports whether time counts now.
-func (w *Wait) Runs() bool { return w.runs }
-
 // Used records that a task of the job has finished that was near: on the node or on the rack of
-// an input. It has held a slot for d. The job may leave 1/Share of that unused.
+// an input. It has held a slot for d. The job may leave 1/share of that unused.
 func (w *Wait) Used(d time.Duration) {
-	w.allowance = min(w.allowance+int64(max(d, 0))/Share, most)
+	w.allowance = min(w.allowance+int64(max(d, 0))/share, most)
 }
 
 // Unused records that the job lets n free slots go by from now until an instant. That counts as
@@ -108,7 +105,7 @@ func (w *Wait) Launched(a sojourn.Assignment, now sojourn.Time) {
 
 // Limit returns how far from its input a task of the job may be launched now.
 func (w *Wait) Limit(d Delay, now sojourn.Time) sojourn.Locality {
-	waited := w.Waited(now)
+	waited := w.waitedBy(now)
 	toRack, toRemote := w.steps(d)
 	switch {
 	case waited >= toRemote:
@@ -119,8 +116,8 @@ func (w *Wait) Limit(d Delay, now sojourn.Time) sojourn.Locality {
 	return sojourn.NodeLocal
 }
 
-// Waited returns how long the job has waited since its latest launch.
-func (w *Wait) Waited(now sojourn.Time) time.Duration {
+// waitedBy returns how long the job has waited since its latest launch.
+func (w *Wait) waitedBy(now sojourn.Time) time.Duration {
 	if w.runs {
 		return w.waited + now.Sub(w.since)
 	}
@@ -135,7 +132,7 @@ func (w *Wait) Next(d Delay, n int, now sojourn.Time) (next sojourn.Time, any bo
 			next, any = now.Add(dt), true
 		}
 	}
-	waited := w.Waited(now)
+	waited := w.waitedBy(now)
 	switch toRack, toRemote := w.steps(d); {
 	case waited < toRack:
 		later(toRack - waited)
