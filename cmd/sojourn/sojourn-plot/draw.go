@@ -208,7 +208,7 @@ func powers(unit string, b [2]float64) (ticks plot.ConstantTicks) {
 	for e := -9; e <= 15; e++ {
 		for _, k := range steps {
 			if v := k * math.Pow(10, float64(e)); v >= b[0]*0.999 && v <= b[1]*1.001 {
-				label := strconv.FormatFloat(v, 'g', 4, 64)
+				label := strconv.FormatFloat(v, 'f', max(0, -e), 64)
 				if unit == "s" {
 					label += " s"
 				}

@@ -1,7 +1,7 @@
-// Command sojourn-plot draws the plots of recorded runs as SVG and PNG, for papers:
+// Command sojourn-plot draws pictures for papers, as SVG, PNG, PDF or EPS: the plots of recorded runs, or of a table. In a clone, in its folder:
 //
-//	sojourn compare --sample -o out
-//	sojourn-plot -o pictures out
+//	go run . -width 8.5 -height 6 -o pictures OUT            what 'sojourn compare -o OUT' wrote
+//	go run . -width 16 -height 9 -o pictures TABLE.csv       rows of a line, a plot, x and y
 //
 // It draws what report.html shows: the same lines, axes and units, on white. It is a module of its own, since the
 // library that draws takes longer to build than all of sojourn.
@@ -20,6 +20,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/page"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/recorded"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -43,7 +44,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("sojourn-plot", flag.ContinueOnError)
 	flags.SetOutput(&format.Shown{To: os.Stderr})
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: sojourn-plot [-o FOLDER] [-formats svg,png] [-width CM] [-height CM] DIR...\n\nDIR is what 'sojourn run, compare, sweep or plan -o DIR' wrote.")
+		fmt.Fprintln(flags.Output(), "usage: sojourn-plot [-o FOLDER] [-formats svg,png] [-width CM] [-height CM] DIR...\n\nDIR is what 'sojourn run, compare, sweep or plan -o DIR' wrote, or a table:\nFILE.csv with rows of a line, a plot, x and y.")
 		flags.PrintDefaults()
 	}
 	folder := flags.String("o", ".", "the `FOLDER` for the pictures, which is made if need be")
@@ -70,23 +71,23 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return fmt.Errorf("format %q: want svg, png, pdf or eps", f)
 		}
 	}
-	report, err := recorded.Page(ctx, dirs)
+	plots, err := read(ctx, dirs)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(*folder, 0o777); err != nil {
 		return err
 	}
-	for i := range report.Plots {
-		p, err := picture(&report.Plots[i])
+	for i := range plots {
+		p, err := picture(&plots[i])
 		if err != nil {
-			return fmt.Errorf("plot %s: %w", report.Plots[i].ID, err)
+			return fmt.Errorf("plot %s: %w", plots[i].ID, err)
 		}
 		for _, f := range strings.Split(*formats, ",") {
 			if ctx.Err() != nil {
 				return errors.New("interrupted")
 			}
-			name := filepath.Join(*folder, report.Plots[i].ID+"."+f)
+			name := filepath.Join(*folder, plots[i].ID+"."+f)
 			if err := save(p, centimetres(*width), centimetres(*height), f, name); err != nil {
 				return err
 			}
@@ -94,6 +95,18 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// read returns the plots of folders, or of one table.
+func read(ctx context.Context, names []string) ([]page.Plot, error) {
+	if len(names) == 1 && filepath.Ext(names[0]) == ".csv" {
+		return table(names[0])
+	}
+	report, err := recorded.Page(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	return report.Plots, nil
 }
 
 // save writes a picture, with the legend at its right; a PNG has 200 dots an inch, as papers want it.

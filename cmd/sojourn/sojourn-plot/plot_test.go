@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -101,6 +102,43 @@ func TestPictures(t *testing.T) {
 				t.Errorf("%s is not listed:\n%s", name, &list)
 			}
 			checkPNG(t, name, c.args[1] == "--sample")
+		}
+	}
+}
+
+// In a clone, one command draws a picture that is as wide as a column of a journal.
+func TestOneCommandInAClone(t *testing.T) {
+	out := t.TempDir()
+	cmd := exec.Command("go", "run", ".", "-width", "8.5", "-height", "6", "-o", out, record(t, "compare", "--sample", "-p", "default,fifo"))
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOWORK=") })
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	file, err := os.Open(filepath.Join(out, "sojourn.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	m, err := png.DecodeConfig(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 8.5 / 2.54 * 200; math.Abs(float64(m.Width)-want) > 2 {
+		t.Errorf("the picture is %d dots wide at 200 an inch, want %.0f", m.Width, want)
+	}
+}
+
+// The pictures of docs/curves are those of the table that was measured.
+func TestTable(t *testing.T) {
+	out := t.TempDir()
+	args := []string{"-o", out, "-formats", "svg", "-width", "16", "-height", "9", "../../../research/benchmarks/results/curves.csv"}
+	if err := run(context.Background(), args, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"jobs", "slots", "pools", "tasks", "phases"} {
+		got, want := texts(t, filepath.Join(out, name+".svg")), texts(t, "../../../docs/curves/"+name+".svg")
+		if !slices.Equal(got, want) || !slices.Contains(got, "leastwork") || !slices.Contains(got, "ns decision") {
+			t.Errorf("%s has the texts %q, docs/curves has %q", name, got, want)
 		}
 	}
 }
@@ -215,8 +253,20 @@ func TestLineOfOnePoint(t *testing.T) {
 
 // What cannot be drawn is an error that says what is wanted.
 func TestBadArguments(t *testing.T) {
+	file := func(text string) string {
+		name := filepath.Join(t.TempDir(), "table.csv")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
 	for want, args := range map[string][]string{
 		"no folder: give":                   {},
+		`record 2: plot "../a"`:             {file("a,b,c,d\nfifo,../a,1,2\n")},
+		`record 3: plot "a", x "0"`:         {file("a,b,c,d\nfifo,a,1,2\nfifo,a,0,2\n")},
+		`y "-Inf": want a plain name`:       {file("a,b,c,d\nfifo,a,1,-Inf\n")},
+		"want rows of a line, a plot":       {file("a,b,c\nfifo,a,1\n")},
+		"wrong number of fields":            {file("a,b,c,d\nfifo,a,1\n")},
 		"nowhere":                           {"nowhere"},
 		`format "gif": want svg`:            {"-formats", "svg,gif", "x"},
 		"a picture of 1 x 8 cm: want 4 x 3": {"x", "-width", "1"},

@@ -12,9 +12,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -159,69 +157,35 @@ func (b *bars) run(w io.Writer, quick bool, only string, loads, told []string) e
 
 // workload converts a trace, and returns the name of the file.
 func (b *bars) workload(t trace, requested bool) (string, error) {
-	f, err := os.Open(filepath.Join(b.data, t.file))
+	file := filepath.Join(b.data, t.file)
+	if len(t.convert) == 0 {
+		return file, nil
+	}
+	args := append([]string{"convert"}, t.convert...)
+	if requested {
+		args = append(args, "--requested-time")
+	}
+	text, err := b.output(append(args, file)...)
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	in, err := gzip.NewReader(f)
-	if err != nil {
-		return "", err
+	if lines := bytes.SplitAfter(text, []byte("\n")); b.jobs > 0 && len(lines) > b.jobs {
+		text = bytes.Join(lines[:b.jobs], nil)
 	}
 	name := filepath.Join(b.dir, fmt.Sprintf("%s-%v.jsonl", t.name, requested))
-	out, err := os.Create(name)
-	if err != nil {
-		return "", err
-	}
-	defer out.Close()
-	var lines io.Reader = in
-	if len(t.convert) > 0 {
-		args := append([]string{"convert"}, t.convert...)
-		if requested {
-			args = append(args, "--requested-time")
-		}
-		cmd := exec.Command(b.sojourn, append(args, "-")...)
-		cmd.Stdin = in
-		if t.convert[1] == "swf" {
-			cmd.Stdin = fields(in, 18)
-		}
-		var says bytes.Buffer
-		cmd.Stderr = &says
-		text, err := cmd.Output()
-		if err != nil {
-			return "", fmt.Errorf("%w: %s", err, says.String())
-		}
-		lines = bytes.NewReader(text)
-	}
-	s := bufio.NewScanner(lines)
-	s.Buffer(nil, 1<<28)
-	to := bufio.NewWriter(out)
-	for n := 0; s.Scan() && (b.jobs == 0 || n < b.jobs); n++ {
-		fmt.Fprintf(to, "%s\n", s.Bytes())
-	}
-	if err := to.Flush(); err != nil {
-		return "", err
-	}
-	return name, s.Err()
+	return name, os.WriteFile(name, text, 0o600)
 }
 
-// fields keeps the first n fields of each line: some files have more than their format.
-func fields(r io.Reader, n int) io.Reader {
-	pr, pw := io.Pipe()
-	go func() {
-		s := bufio.NewScanner(r)
-		for s.Scan() {
-			list := strings.Fields(s.Text())
-			if !strings.HasPrefix(s.Text(), ";") && len(list) > n {
-				list = list[:n]
-			}
-			if _, err := fmt.Fprintln(pw, strings.Join(list, " ")); err != nil {
-				return
-			}
-		}
-		pw.CloseWithError(s.Err())
-	}()
-	return pr
+// output runs the command, and returns what it prints.
+func (b *bars) output(args ...string) ([]byte, error) {
+	cmd := exec.Command(b.sojourn, args...)
+	var says bytes.Buffer
+	cmd.Stderr = &says
+	text, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, says.String())
+	}
+	return text, nil
 }
 
 // compare returns what a policy reaches.
@@ -230,12 +194,9 @@ func (b *bars) compare(t trace, file, load, told, policy string) (*result, error
 	if load != "recorded" {
 		args = append(args, "--load", load)
 	}
-	var says bytes.Buffer
-	cmd := exec.Command(b.sojourn, args...)
-	cmd.Stderr = &says
-	text, err := cmd.Output()
+	text, err := b.output(args...)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, says.String())
+		return nil, err
 	}
 	var all struct{ Policies []result }
 	if err := json.Unmarshal(text, &all); err != nil {

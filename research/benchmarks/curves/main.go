@@ -1,7 +1,7 @@
 // Command curves measures what a decision costs under each policy while the number of jobs, slots,
-// pools, tasks of a job or phases of a job grows, and writes a table and a picture of each.
+// pools, tasks of a job or phases of a job grows, and writes a table, which cmd/sojourn/sojourn-plot draws.
 //
-//	go run ./curves -o curves                       all policies: CURVES.csv and an SVG for each number that grows
+//	go run ./curves -o curves                       all policies: curves/curves.csv
 //	go run ./curves -only fair -axes jobs,pools     one policy, two numbers
 //
 // A decision is one finish, the start that follows and, when it was the last task of a job, the arrival
@@ -87,7 +87,7 @@ type row struct {
 }
 
 func main() {
-	folder := flag.String("o", ".", "`FOLDER` of the table and the pictures")
+	folder := flag.String("o", ".", "`FOLDER` of the table")
 	only := flag.String("only", "", "policies, with commas between; all if empty")
 	which := flag.String("axes", "", "numbers that grow, with commas between; all if empty")
 	most := flag.Int("most", 1e6, "greatest number to measure")
@@ -298,7 +298,7 @@ func (c *cluster) decide() error {
 	return nil
 }
 
-// write writes the table and the pictures.
+// write writes the table into a folder.
 func write(folder string, rows []row) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
@@ -310,11 +310,6 @@ func write(folder string, rows []row) error {
 	defer f.Close()
 	if err := table(f, rows); err != nil {
 		return err
-	}
-	for _, a := range axes {
-		if err := picture(filepath.Join(folder, "curves-"+a.name+".svg"), a.name, rows); err != nil {
-			return err
-		}
 	}
 	return f.Close()
 }
