@@ -167,13 +167,13 @@
 // A policy that keeps its account with package kit/ledger refuses unknown features itself. Of
 // the policies of this module, these do not know all:
 //
-//	policy                        refuses      because
-//	mars                          Phase.Needs  its linear program is about phases in a chain
-//	td                            Phase.Needs  a job has one phase of map tasks, and its bounds are about these
-//	rtmr                          Phase.Needs  its test of a deadline is about a map and a reduce phase
-//	                              Phase.Held   no end can be promised to tasks that wait for something else
-//	baseline.DeadlineConstraint   Phase.Needs  its test of a deadline is about a map and a reduce phase
-//	fair                          what the policy of one of its pools refuses
+//	policy        refuses      because
+//	mars          Phase.Needs  its linear program is about phases in a chain
+//	td            Phase.Needs  a job has one phase of map tasks, and its bounds are about these
+//	rtmr          Phase.Needs  its test of a deadline is about a map and a reduce phase
+//	              Phase.Held   no end can be promised to tasks that wait for something else
+//	baseline, dc  Phase.Needs  its test of a deadline is about a map and a reduce phase
+//	fair          what the policy of one of its pools refuses
 //
 // # After a restart
 //

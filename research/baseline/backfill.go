@@ -14,7 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
-// BackfillOptions configure a [Backfill]. The zero value is the default.
+// BackfillOptions configure [NewFCFS], [NewEASY] and [NewConservative]. The zero value is the default.
 type BackfillOptions struct {
 	// Places is how many places the cluster has. It tells the policy how wide the gangs of a class
 	// are: see package gang. Zero means that this is not known; then no job starts out of turn.
@@ -26,16 +26,14 @@ func (o BackfillOptions) Validate() error {
 	return option.First("baseline", option.Range("Places", o.Places, 0, sojourn.MaxSlots))
 }
 
-// Backfill schedules rigid parallel jobs as gangs in the order of their arrival, as
-// [sojourn.Policy]: without or with backfilling, which lets a job start out of turn. It is also a
-// [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Supporter], a [sojourn.Explainer] and a
-// [sojourn.Snapshotter].
+// A backfill schedules rigid parallel jobs as gangs in the order of their arrival, without or with backfilling,
+// which lets a job start out of turn.
 //
 // A job has one phase, whose class says how wide it is; others are refused with ErrUnsupported. A
 // rigid job is one task. If there are several, each is a gang, and they start one after the other.
 // The estimate of a task is its limit: how long it runs at most. Without one it runs for ever, as
 // far as is known.
-type Backfill struct {
+type backfill struct {
 	name   string
 	rule   backfillRule
 	places int
@@ -76,24 +74,28 @@ const forever = sojourn.Time(math.MaxInt64)
 
 // NewFCFS returns an empty policy that starts jobs strictly in the order of their arrival, or what
 // Validate returns. The zero options are never wrong.
-func NewFCFS(opts BackfillOptions) (*Backfill, error) { return newBackfill("fcfs", ruleFCFS, opts) }
+func NewFCFS(opts BackfillOptions) (sojourn.Policy, error) {
+	return newBackfill("fcfs", ruleFCFS, opts)
+}
 
 // NewEASY returns an empty policy with EASY backfilling, or what Validate returns: a job may start
 // out of turn if it does not delay the first one. The zero options are never wrong.
-func NewEASY(opts BackfillOptions) (*Backfill, error) { return newBackfill("easy", ruleEASY, opts) }
+func NewEASY(opts BackfillOptions) (sojourn.Policy, error) {
+	return newBackfill("easy", ruleEASY, opts)
+}
 
 // NewConservative returns an empty policy with conservative backfilling, or what Validate returns:
 // a job may start out of turn if it delays none that came before it. The zero options are never
 // wrong.
-func NewConservative(opts BackfillOptions) (*Backfill, error) {
+func NewConservative(opts BackfillOptions) (sojourn.Policy, error) {
 	return newBackfill("conservative", ruleConservative, opts)
 }
 
-func newBackfill(name string, rule backfillRule, opts BackfillOptions) (*Backfill, error) {
+func newBackfill(name string, rule backfillRule, opts BackfillOptions) (sojourn.Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Backfill{name: name, rule: rule, places: opts.Places}
+	p := &backfill{name: name, rule: rule, places: opts.Places}
 	if p.places == 0 {
 		p.rule = ruleFCFS
 	} else {
@@ -104,18 +106,18 @@ func newBackfill(name string, rule backfillRule, opts BackfillOptions) (*Backfil
 }
 
 // reset gives p the state of a new policy.
-func (p *Backfill) reset() {
-	*p = Backfill{name: p.name, rule: p.rule, places: p.places, widths: p.widths}
+func (p *backfill) reset() {
+	*p = backfill{name: p.name, rule: p.rule, places: p.places, widths: p.widths}
 	p.ledger.Supports = p.Supports()
 }
 
 // Supports implements [sojourn.Supporter].
-func (p *Backfill) Supports() sojourn.Features {
+func (p *backfill) Supports() sojourn.Features {
 	return sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts
 }
 
 // check returns an error if job is not rigid.
-func (p *Backfill) check(job *sojourn.Job) error {
+func (p *backfill) check(job *sojourn.Job) error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", sojourn.ErrUnsupported, fmt.Sprintf(format, args...))
 	}
@@ -129,7 +131,7 @@ func (p *Backfill) check(job *sojourn.Job) error {
 }
 
 // Observe implements [sojourn.Policy].
-func (p *Backfill) Observe(ev sojourn.Event) error {
+func (p *backfill) Observe(ev sojourn.Event) error {
 	if err := p.ledger.Check(&ev); err != nil {
 		return err
 	}
@@ -158,7 +160,7 @@ func (p *Backfill) Observe(ev sojourn.Event) error {
 }
 
 // file updates the place of a job among those that wait. What begins to wait has no reservation.
-func (p *Backfill) file(j *rigidJob, ended bool) {
+func (p *backfill) file(j *rigidJob, ended bool) {
 	i, waits := slices.BinarySearchFunc(p.waiting, j.Seq(), func(j *rigidJob, seq uint64) int { return cmp.Compare(j.Seq(), seq) })
 	could := !ended && j.Side(0).Startable() > 0
 	switch {
@@ -171,7 +173,7 @@ func (p *Backfill) file(j *rigidJob, ended bool) {
 }
 
 // width returns how many places a job needs.
-func (p *Backfill) width(j *rigidJob) int { return p.widths.Width(j.Side(0).Class()) }
+func (p *backfill) width(j *rigidJob) int { return p.widths.Width(j.Side(0).Class()) }
 
 // limitOf returns how long the next task of a job that waits runs at most, 0 if that is not known.
 func limitOf(j *rigidJob) time.Duration {
@@ -180,17 +182,17 @@ func limitOf(j *rigidJob) time.Duration {
 }
 
 // fits reports whether there is a slot for a job now.
-func (p *Backfill) fits(j *rigidJob) bool { return p.ledger.FreeSlots(j.Side(0).Class()) > 0 }
+func (p *backfill) fits(j *rigidJob) bool { return p.ledger.FreeSlots(j.Side(0).Class()) > 0 }
 
 // next returns the job that is started next, or nil.
-func (p *Backfill) next() *rigidJob {
+func (p *backfill) next() *rigidJob {
 	if !p.chosen {
 		p.choice, p.chosen = p.choose(), true
 	}
 	return p.choice
 }
 
-func (p *Backfill) choose() *rigidJob {
+func (p *backfill) choose() *rigidJob {
 	switch {
 	case len(p.waiting) == 0:
 		return nil
@@ -220,7 +222,7 @@ func (p *Backfill) choose() *rigidJob {
 
 // shadow returns when a gang of some width will fit by the limits of what runs, and how many more
 // places are free then. It returns forever and 0 if that is not known.
-func (p *Backfill) shadow(width int) (sojourn.Time, int) {
+func (p *backfill) shadow(width int) (sojourn.Time, int) {
 	for i, s := range p.ahead() {
 		if s.free < width {
 			continue
@@ -234,7 +236,7 @@ func (p *Backfill) shadow(width int) (sojourn.Time, int) {
 }
 
 // overdue reports whether something runs on after its limit.
-func (p *Backfill) overdue() bool {
+func (p *backfill) overdue() bool {
 	for _, a := range p.ledger.Attempts() {
 		if endOf(a) <= p.ledger.Now() {
 			return true
@@ -257,7 +259,7 @@ func after(start sojourn.Time, limit time.Duration) sojourn.Time {
 }
 
 // Assign implements [sojourn.Policy].
-func (p *Backfill) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+func (p *backfill) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := p.ledger.Free(id)
 	j := p.next()
 	if j == nil || j.Side(0).Class() != s.Class {
@@ -276,7 +278,7 @@ func (p *Backfill) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 
 // Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if the job that is
 // started next is of the class.
-func (p *Backfill) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+func (p *backfill) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if j := p.next(); j == nil || j.Side(0).Class() != c {
 		return 0, false
 	}
@@ -284,7 +286,7 @@ func (p *Backfill) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 }
 
 // Admit implements [sojourn.Admitter]: every rigid job is accepted.
-func (p *Backfill) Admit(job *sojourn.Job) error {
+func (p *backfill) Admit(job *sojourn.Job) error {
 	if err := p.ledger.CheckArrival(job); err != nil {
 		return err
 	}
@@ -292,7 +294,7 @@ func (p *Backfill) Admit(job *sojourn.Job) error {
 }
 
 // AppendRanking implements [sojourn.Explainer]: what waits by arrival, then what runs.
-func (p *Backfill) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+func (p *backfill) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.ledger.AppendRanking(dst, func(list func(*rigidJob)) {
 		for _, j := range p.waiting {
 			list(j)
@@ -306,7 +308,7 @@ func (p *Backfill) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 //	width  places    how many each of its tasks needs, 0 if Places is not known
 //	limit  duration  how long its next task runs at most, if it waits and that is known
 //	start  time      when its next task starts at the latest, if it has a reservation
-func (p *Backfill) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+func (p *backfill) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.ledger.Job(id)
 	if j == nil {
 		return nil, false

@@ -18,7 +18,7 @@ import (
 
 var backfills = []struct {
 	name string
-	make func(baseline.BackfillOptions) (*baseline.Backfill, error)
+	make func(baseline.BackfillOptions) (sojourn.Policy, error)
 }{{"fcfs", baseline.NewFCFS}, {"easy", baseline.NewEASY}, {"conservative", baseline.NewConservative}}
 
 // One job may block all others, so nothing is promised about service, except with gangs.

@@ -16,8 +16,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
-// DeadlineConstraintOptions configure a [DeadlineConstraint]. The zero value is the
-// default.
+// DeadlineConstraintOptions configure [NewDeadlineConstraint]. The zero value is the default.
 type DeadlineConstraintOptions struct {
 	// HoldSlots lets a job hold a reduce slot for each of its reduce tasks, from its first
 	// map until the task has ended. It holds only slots that earlier jobs do not hold. Hadoop
@@ -30,10 +29,8 @@ type DeadlineConstraintOptions struct {
 // Validate returns nil: all options are valid.
 func (o DeadlineConstraintOptions) Validate() error { return nil }
 
-// DeadlineConstraint is the scheduler of Kc and Anyanwu as a [sojourn.Policy], as
-// Section III of the RTMR paper describes it. It is also a [sojourn.Supporter], a
-// [sojourn.Seeker], a [sojourn.Admitter] and a [sojourn.Explainer].
-type DeadlineConstraint struct {
+// A deadlineConstraint is the scheduler of Kc and Anyanwu, as Section III of the RTMR paper describes it.
+type deadlineConstraint struct {
 	opts   DeadlineConstraintOptions
 	ledger ledger.Ledger[constraint]
 	inputs *locality.Index[constraint]
@@ -59,18 +56,18 @@ type deadlineKey struct {
 }
 
 // NewDeadlineConstraint returns an empty policy, or what Validate returns. The zero options are never wrong.
-func NewDeadlineConstraint(opts DeadlineConstraintOptions) (*DeadlineConstraint, error) {
+func NewDeadlineConstraint(opts DeadlineConstraintOptions) (sojourn.Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &DeadlineConstraint{opts: opts}
+	p := &deadlineConstraint{opts: opts}
 	p.reset()
 	return p, nil
 }
 
 // reset gives p the state of a new policy.
-func (p *DeadlineConstraint) reset() {
-	*p = DeadlineConstraint{opts: p.opts, ready: queue.NewPrefixedReady(func(a, b deadlineKey) bool {
+func (p *deadlineConstraint) reset() {
+	*p = deadlineConstraint{opts: p.opts, ready: queue.NewPrefixedReady(func(a, b deadlineKey) bool {
 		return a.deadline < b.deadline || a.deadline == b.deadline && a.seq < b.seq
 	}, func(k deadlineKey) (hi, lo uint64) { return uint64(k.deadline), k.seq })}
 	p.ledger.Supports = option.Features&^(sojourn.FeatureNeeds|sojourn.FeatureSpeed) | sojourn.FeatureParallelism
@@ -78,7 +75,7 @@ func (p *DeadlineConstraint) reset() {
 }
 
 // Observe implements [sojourn.Policy].
-func (p *DeadlineConstraint) Observe(ev sojourn.Event) error {
+func (p *deadlineConstraint) Observe(ev sojourn.Event) error {
 	if err := p.ledger.Check(&ev); err != nil {
 		return err
 	}
@@ -114,7 +111,7 @@ func (p *DeadlineConstraint) Observe(ev sojourn.Event) error {
 }
 
 // count counts slots that come and go. A busy one goes when it retires.
-func (p *DeadlineConstraint) count(c sojourn.Class, by int) {
+func (p *deadlineConstraint) count(c sojourn.Class, by int) {
 	if int(c) < len(p.slots) {
 		p.slots[c] += by
 	}
@@ -122,7 +119,7 @@ func (p *DeadlineConstraint) count(c sojourn.Class, by int) {
 
 // constrain computes the constraint of a job that the policy hears of at an instant. The
 // error wraps ErrUnsupported.
-func (p *DeadlineConstraint) constrain(job *sojourn.Job, at sojourn.Time) (c constraint, err error) {
+func (p *deadlineConstraint) constrain(job *sojourn.Job, at sojourn.Time) (c constraint, err error) {
 	bad := func(format string, args ...any) (constraint, error) {
 		return c, fmt.Errorf("%w: %s", sojourn.ErrUnsupported, fmt.Sprintf(format, args...))
 	}
@@ -171,7 +168,7 @@ func (p *DeadlineConstraint) constrain(job *sojourn.Job, at sojourn.Time) (c con
 
 // test is the schedulability test at an instant. The error wraps a RejectedError and
 // says what is missing. The test does not find out how late the job would be.
-func (p *DeadlineConstraint) test(job *sojourn.Job, c *constraint, at sojourn.Time) error {
+func (p *deadlineConstraint) test(job *sojourn.Job, c *constraint, at sojourn.Time) error {
 	if job.Deadline == 0 {
 		return nil
 	}
@@ -199,7 +196,7 @@ func (p *DeadlineConstraint) test(job *sojourn.Job, c *constraint, at sojourn.Ti
 }
 
 // update updates the place of j in the queue.
-func (p *DeadlineConstraint) update(j *ledger.Job[constraint]) {
+func (p *deadlineConstraint) update(j *ledger.Job[constraint]) {
 	for i := range j.NumSides() {
 		side := j.Side(i)
 		if side.Startable() > 0 && (side.Class() != sojourn.MapClass || side.Running() < j.Data.maps) {
@@ -212,7 +209,7 @@ func (p *DeadlineConstraint) update(j *ledger.Job[constraint]) {
 
 // file updates the place of j among the jobs that hold slots: by arrival, jobs without a
 // deadline last.
-func (p *DeadlineConstraint) file(j *ledger.Job[constraint]) {
+func (p *deadlineConstraint) file(j *ledger.Job[constraint]) {
 	if !p.opts.HoldSlots {
 		return
 	}
@@ -222,7 +219,7 @@ func (p *DeadlineConstraint) file(j *ledger.Job[constraint]) {
 }
 
 // unfile removes j from the jobs that hold slots.
-func (p *DeadlineConstraint) unfile(j *ledger.Job[constraint]) {
+func (p *deadlineConstraint) unfile(j *ledger.Job[constraint]) {
 	if i := slices.Index(p.jobs, j); i >= 0 {
 		p.jobs = slices.Delete(p.jobs, i, i+1)
 	}
@@ -240,7 +237,7 @@ func holdsBefore(a, b *ledger.Job[constraint]) int {
 }
 
 // holders iterates over the jobs that hold reduce slots, and the number that each holds.
-func (p *DeadlineConstraint) holders() iter.Seq2[*ledger.Job[constraint], int] {
+func (p *deadlineConstraint) holders() iter.Seq2[*ledger.Job[constraint], int] {
 	return func(yield func(*ledger.Job[constraint], int) bool) {
 		left := p.ledger.Capacity(sojourn.ReduceClass) // with retiring slots, which the tasks on them hold
 		for _, j := range p.jobs {
@@ -259,7 +256,7 @@ func (p *DeadlineConstraint) holders() iter.Seq2[*ledger.Job[constraint], int] {
 // wants returns how many reduce slots a job holds if there are enough: one for each reduce
 // task that runs or may start. While its maps go on, it is one for each reduce task that is
 // left. Maps that cannot go on because there are no map slots block nobody.
-func (p *DeadlineConstraint) wants(j *ledger.Job[constraint]) int {
+func (p *deadlineConstraint) wants(j *ledger.Job[constraint]) int {
 	side := j.SideOf(sojourn.ReduceClass)
 	if side == nil {
 		return 0
@@ -272,7 +269,7 @@ func (p *DeadlineConstraint) wants(j *ledger.Job[constraint]) int {
 }
 
 // pick returns the job that gets a free slot of class c, or nil.
-func (p *DeadlineConstraint) pick(c sojourn.Class) *ledger.Job[constraint] {
+func (p *deadlineConstraint) pick(c sojourn.Class) *ledger.Job[constraint] {
 	if p.opts.HoldSlots && c == sojourn.ReduceClass {
 		for j, held := range p.holders() {
 			if side := j.SideOf(c); side.Startable() > 0 && side.Running() < held {
@@ -291,7 +288,7 @@ func (p *DeadlineConstraint) pick(c sojourn.Class) *ledger.Job[constraint] {
 // Assign implements [sojourn.Policy]. The slot goes to the job with the earliest
 // deadline that has a task for it and runs fewer maps than it needs. With HoldSlots
 // a reduce slot goes to the first job that holds one and has a task for it.
-func (p *DeadlineConstraint) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+func (p *deadlineConstraint) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := p.ledger.Free(id)
 	j := p.pick(s.Class)
 	if j == nil {
@@ -306,7 +303,7 @@ func (p *DeadlineConstraint) Assign(id sojourn.SlotID) (sojourn.Assignment, bool
 
 // Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if a job may
 // start a task.
-func (p *DeadlineConstraint) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+func (p *deadlineConstraint) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if p.pick(c) == nil {
 		return 0, false
 	}
@@ -314,10 +311,10 @@ func (p *DeadlineConstraint) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 }
 
 // Supports implements [sojourn.Supporter]: all features but Needs and speeds.
-func (p *DeadlineConstraint) Supports() sojourn.Features { return p.ledger.Supports }
+func (p *deadlineConstraint) Supports() sojourn.Features { return p.ledger.Supports }
 
 // Admit implements [sojourn.Admitter].
-func (p *DeadlineConstraint) Admit(job *sojourn.Job) error {
+func (p *deadlineConstraint) Admit(job *sojourn.Job) error {
 	if err := p.ledger.CheckArrival(job); err != nil {
 		return err
 	}
@@ -329,7 +326,7 @@ func (p *DeadlineConstraint) Admit(job *sojourn.Job) error {
 }
 
 // AppendRanking implements [sojourn.Explainer]: by deadline.
-func (p *DeadlineConstraint) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+func (p *deadlineConstraint) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	jobs := p.ledger.AppendJobs(nil)
 	slices.SortFunc(jobs, func(a, b *ledger.Job[constraint]) int {
 		if a.Data.deadline < b.Data.deadline || a.Data.deadline == b.Data.deadline && a.Seq() < b.Seq() {
@@ -350,7 +347,7 @@ func (p *DeadlineConstraint) AppendRanking(dst []sojourn.JobID) []sojourn.JobID 
 //	deadline    time   DL, if it has one
 //	S           time   the latest start of its reduces, if it has a deadline
 //	held_slots  slots  reduce slots that it holds, with HoldSlots
-func (p *DeadlineConstraint) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+func (p *deadlineConstraint) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.ledger.Job(id)
 	if j == nil {
 		return nil, false

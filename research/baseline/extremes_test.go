@@ -10,6 +10,12 @@ import (
 	"github.com/sojourn-sched/sojourn/research/baseline"
 )
 
+// A saver is a policy that can be saved.
+type saver interface {
+	sojourn.Policy
+	sojourn.Snapshotter
+}
+
 // Jobs have weights and estimates at the ends of their ranges, and are revised to the
 // other ends: every state that Observe accepts can be saved and restored.
 func TestExtremesCanBeSaved(t *testing.T) {
@@ -20,7 +26,7 @@ func TestExtremesCanBeSaved(t *testing.T) {
 		for _, from := range weights {
 			for _, to := range weights {
 				for i := range estimates {
-					p := newPolicy().(*baseline.FSP)
+					p := newPolicy().(saver)
 					observe := func(ev sojourn.Event) {
 						t.Helper()
 						if err := p.Observe(ev); err != nil {
@@ -30,7 +36,7 @@ func TestExtremesCanBeSaved(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						if err := newPolicy().(*baseline.FSP).UnmarshalBinary(data); err != nil {
+						if err := newPolicy().(saver).UnmarshalBinary(data); err != nil {
 							t.Fatalf("weight %v to %v, estimate %v: after %v: %v", from, to, estimates[i], ev, err)
 						}
 					}

@@ -18,7 +18,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
-// FSPOptions configure an [FSP]. The zero value is the default.
+// FSPOptions configure [NewFSP]. The zero value is the default.
 type FSPOptions struct {
 	// Late says how to serve phases that have ended in the virtual cluster but not in
 	// reality. LateDefault is LateFirst, which the theorem needs; LateShare is better if
@@ -61,10 +61,8 @@ const (
 
 type member = inside.Member
 
-// FSP is the Fair Sojourn Protocol as a [sojourn.Policy]. It is also a
-// [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
-// [sojourn.Snapshotter].
-type FSP struct {
+// An fsp is the Fair Sojourn Protocol.
+type fsp struct {
 	member
 	late     Late
 	taskTime time.Duration
@@ -89,11 +87,11 @@ type fspPhase struct {
 }
 
 // NewFSP returns an empty policy, or what Validate returns. The zero options are never wrong.
-func NewFSP(opts FSPOptions) (*FSP, error) {
+func NewFSP(opts FSPOptions) (sojourn.Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &FSP{
+	p := &fsp{
 		late:     opts.Late.Or(LateFirst),
 		taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime),
 		opts:     reserveOptions(opts.Reserve, opts.Counted),
@@ -104,7 +102,7 @@ func NewFSP(opts FSPOptions) (*FSP, error) {
 }
 
 // Observe implements [sojourn.Policy].
-func (p *FSP) Observe(ev sojourn.Event) error {
+func (p *fsp) Observe(ev sojourn.Event) error {
 	if err := p.ledger.Check(&ev); err != nil {
 		return err
 	}
@@ -155,7 +153,7 @@ func (p *FSP) Observe(ev sojourn.Event) error {
 }
 
 // queue returns the virtual cluster of a class.
-func (p *FSP) queue(c sojourn.Class) *vqueue.Queue[fspPhase] {
+func (p *fsp) queue(c sojourn.Class) *vqueue.Queue[fspPhase] {
 	for int(c) >= len(p.queues) {
 		q := vqueue.New[fspPhase](p.late)
 		q.Advance(p.ledger.Now(), nil)
@@ -165,10 +163,10 @@ func (p *FSP) queue(c sojourn.Class) *vqueue.Queue[fspPhase] {
 	return p.queues[c]
 }
 
-func (p *FSP) setCapacity(c sojourn.Class) { p.queue(c).SetCapacity(p.capacity(c)) }
+func (p *fsp) setCapacity(c sojourn.Class) { p.queue(c).SetCapacity(p.capacity(c)) }
 
 // capacity returns the number of slots of the virtual cluster of a class.
-func (p *FSP) capacity(c sojourn.Class) int {
+func (p *fsp) capacity(c sojourn.Class) int {
 	if p.reserve != nil && p.opts.Counted {
 		return p.ledger.Capacity(c) - p.reserve.Slots(c)
 	}
@@ -176,7 +174,7 @@ func (p *FSP) capacity(c sojourn.Class) int {
 }
 
 // count counts the phases of a job that arrives.
-func (p *FSP) count(spec *sojourn.Job) {
+func (p *fsp) count(spec *sojourn.Job) {
 	if p.reserve == nil {
 		return
 	}
@@ -186,7 +184,7 @@ func (p *FSP) count(spec *sojourn.Job) {
 }
 
 // bucket returns the bucket of the longest task of a phase.
-func (p *FSP) bucket(j *ledger.Job[fspData], i int) uint8 {
+func (p *fsp) bucket(j *ledger.Job[fspData], i int) uint8 {
 	if p.reserve == nil {
 		return 0
 	}
@@ -194,7 +192,7 @@ func (p *FSP) bucket(j *ledger.Job[fspData], i int) uint8 {
 }
 
 // file updates the place of a phase by what it has to start and what it runs.
-func (p *FSP) file(q *vqueue.Queue[fspPhase], it *vqueue.Item[fspPhase]) {
+func (p *fsp) file(q *vqueue.Queue[fspPhase], it *vqueue.Item[fspPhase]) {
 	at := it.Value
 	ph := at.job.Phase(at.phase)
 	ready := ph.Ready() && ph.Pending() > 0
@@ -207,7 +205,7 @@ func (p *FSP) file(q *vqueue.Queue[fspPhase], it *vqueue.Item[fspPhase]) {
 }
 
 // updateFrom updates a phase and those that wait for it.
-func (p *FSP) updateFrom(j *ledger.Job[fspData], i int) {
+func (p *fsp) updateFrom(j *ledger.Job[fspData], i int) {
 	p.update(j, i)
 	p.fed = j.AppendFed(p.fed[:0], i)
 	for _, k := range p.fed {
@@ -216,7 +214,7 @@ func (p *FSP) updateFrom(j *ledger.Job[fspData], i int) {
 }
 
 // update enters a phase into its queue, updates its place, or finishes it there.
-func (p *FSP) update(j *ledger.Job[fspData], i int) {
+func (p *fsp) update(j *ledger.Job[fspData], i int) {
 	ph := j.Phase(i)
 	q := p.queue(j.Spec().Phases[i].Class)
 	it := j.Data[i]
@@ -245,14 +243,14 @@ func over(j *ledger.Job[fspData], i int) bool {
 }
 
 // revise reports the changed work of a phase to the virtual cluster.
-func (p *FSP) revise(it *vqueue.Item[fspPhase], work wide.Uint128) {
+func (p *fsp) revise(it *vqueue.Item[fspPhase], work wide.Uint128) {
 	it.Value.work = work
 	j := it.Value.job
 	p.queue(j.Spec().Phases[it.Value.phase].Class).Revise(it, work.Clamp63(), j.Weight())
 }
 
 // reviseBy changes the work of a phase by the difference between two descriptions of the job.
-func (p *FSP) reviseBy(it *vqueue.Item[fspPhase], before, after wide.Uint128) {
+func (p *fsp) reviseBy(it *vqueue.Item[fspPhase], before, after wide.Uint128) {
 	work := it.Value.work.Add(after)
 	if work.Less(before) {
 		work = before
@@ -261,18 +259,18 @@ func (p *FSP) reviseBy(it *vqueue.Item[fspPhase], before, after wide.Uint128) {
 }
 
 // total returns the work of all tasks of a phase.
-func (p *FSP) total(j *sojourn.Job, i int) wide.Uint128 {
+func (p *fsp) total(j *sojourn.Job, i int) wide.Uint128 {
 	return charge.PhaseWork(&j.Phases[i], charge.NoneDone{}, p.taskTime)
 }
 
 // left returns the work of the unfinished tasks of a phase.
-func (p *FSP) left(j *ledger.Job[fspData], i int) wide.Uint128 {
+func (p *fsp) left(j *ledger.Job[fspData], i int) wide.Uint128 {
 	return charge.PhaseWork(&j.Spec().Phases[i], j.Phase(i), p.taskTime)
 }
 
 // first returns the phase that gets the next slot of a class, and whether no other phase
 // comes before it; false if there is none.
-func (p *FSP) first(c sojourn.Class) (it *vqueue.Item[fspPhase], inTurn, ok bool) {
+func (p *fsp) first(c sojourn.Class) (it *vqueue.Item[fspPhase], inTurn, ok bool) {
 	q := p.queues[c]
 	first, ok := q.First()
 	if p.reserve == nil || !ok {
@@ -286,7 +284,7 @@ func (p *FSP) first(c sojourn.Class) (it *vqueue.Item[fspPhase], inTurn, ok bool
 }
 
 // Assign implements [sojourn.Policy].
-func (p *FSP) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+func (p *fsp) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := p.ledger.Free(id)
 	q := p.queue(s.Class)
 	it, inTurn, ok := p.first(s.Class)
@@ -305,7 +303,7 @@ func (p *FSP) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 
 // Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something
 // is startable and, with a reserve, may start.
-func (p *FSP) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+func (p *fsp) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if int(c) >= len(p.queues) {
 		return 0, false
 	}
@@ -316,14 +314,14 @@ func (p *FSP) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 }
 
 // Supports implements [sojourn.Supporter]: all features.
-func (p *FSP) Supports() sojourn.Features { return p.ledger.Supports }
+func (p *fsp) Supports() sojourn.Features { return p.ledger.Supports }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
-func (p *FSP) Admit(job *sojourn.Job) error { return p.ledger.CheckArrival(job) }
+func (p *fsp) Admit(job *sojourn.Job) error { return p.ledger.CheckArrival(job) }
 
 // AppendRanking implements [sojourn.Explainer]: it ranks jobs by their phase that is served
 // first, class after class.
-func (p *FSP) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+func (p *fsp) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.ledger.AppendRanking(dst, func(list func(*ledger.Job[fspData])) {
 		for _, q := range p.queues {
 			for it := range q.All() {
@@ -334,7 +332,7 @@ func (p *FSP) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 }
 
 // filed calls with each class in which j has something to start, and its level there.
-func (p *FSP) filed(j *ledger.Job[fspData], filed func(sojourn.Class, int)) {
+func (p *fsp) filed(j *ledger.Job[fspData], filed func(sojourn.Class, int)) {
 	for i, it := range j.Data {
 		if it != nil && it.Ready() {
 			filed(j.Spec().Phases[i].Class, it.Level())
@@ -349,7 +347,7 @@ func (p *FSP) filed(j *ledger.Job[fspData], filed func(sojourn.Class, int)) {
 //	phaseN.v     slot s  v in the papers: the work that it has left there
 //	phaseN.late  bool    whether it has ended there
 //	rank         jobs    live jobs that come before it; -1 if it is cancelled
-func (p *FSP) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+func (p *fsp) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.ledger.Job(id)
 	if j == nil {
 		return nil, false

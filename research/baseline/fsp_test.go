@@ -12,13 +12,16 @@ import (
 	"github.com/sojourn-sched/sojourn/research/baseline"
 )
 
+// An explained policy tells why a job waits.
+type explained interface {
+	sojourn.Policy
+	sojourn.Explainer
+}
+
 // A bench drives a policy by hand; times are in seconds.
 type bench struct {
 	t *testing.T
-	p interface {
-		sojourn.Policy
-		sojourn.Explainer
-	}
+	p explained
 }
 
 const second = sojourn.Time(time.Second)
@@ -96,7 +99,7 @@ func TestLateJobs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := bench{t, p}
+		b := bench{t, p.(explained)}
 		b.slots(2)
 		b.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job(1, 4, 1)})
 		b.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job(2, 4, 1)})
@@ -119,7 +122,7 @@ func TestVirtualWorkFollowsTheEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := bench{t, p}
+	b := bench{t, p.(explained)}
 	v := func(at sojourn.Time, want float64) { t.Helper(); b.wantNumber(at, want, 1, "phase0", "v") }
 	b.slots(2)
 	b.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job(1, 4, 10)})
@@ -145,7 +148,7 @@ func TestPhasesEnterWhenTheyAreReady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := bench{t, p}
+	b := bench{t, p.(explained)}
 	b.slots(1)
 	two := job(1, 1, 10)
 	two.Phases = append(two.Phases, sojourn.Phase{Tasks: 1, Estimate: 4 * time.Second})
@@ -166,7 +169,7 @@ func TestEndedJobsAreFreed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := bench{t, p}
+	b := bench{t, p.(explained)}
 	b.slots(1)
 	early := func() weak.Pointer[sojourn.Job] {
 		j := job(1, 1, 1000)
@@ -191,7 +194,7 @@ func TestLASCountsAdoptedService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := bench{t, p}
+	b := bench{t, p.(explained)}
 	b.slots(1)
 	b.observe(sojourn.Event{Kind: sojourn.JobAdopted, At: second, Job: job(1, 2, 0)})
 	b.observe(sojourn.Event{Kind: sojourn.TaskAdopted, At: 2 * second, Task: sojourn.TaskID{Job: 1}, Attempt: 3, Service: time.Minute})

@@ -13,7 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
-// LASOptions configure a [LAS]. The zero value is the default. A snapshot may be restored
+// LASOptions configure [NewLAS]. The zero value is the default. A snapshot may be restored
 // under all other options, but not without a reserve if it was taken with one, or the
 // reverse.
 type LASOptions struct {
@@ -28,13 +28,12 @@ func (o LASOptions) Validate() error {
 	return option.First("baseline", option.Range("Reserve", o.Reserve, 0, 1))
 }
 
-// LAS is the least-attained-service [sojourn.Policy]. It is also a
-// [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
-// [sojourn.Snapshotter].
-type LAS struct {
+// A las is the least-attained-service policy. Its queue admits every valid job, and supports projected slots
+// only without a reserve.
+type las struct {
 	member
+	*queue.Jobs[attained, attainedKey]
 	reserve reserve.Options
-	queue   *queue.Jobs[attained, attainedKey]
 }
 
 // attained is the slot time that a job has had, in slot-nanoseconds: the time of ended
@@ -76,31 +75,31 @@ func (k attainedKey) prefix() (hi, lo uint64) {
 }
 
 // NewLAS returns an empty policy, or what Validate returns. The zero options are never wrong.
-func NewLAS(opts LASOptions) (*LAS, error) {
+func NewLAS(opts LASOptions) (sojourn.Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &LAS{reserve: reserveOptions(opts.Reserve, false)}
+	p := &las{reserve: reserveOptions(opts.Reserve, false)}
 	p.member = inside.MemberOf(p.join)
 	p.reset()
 	return p, nil
 }
 
 // join makes p keep to the reserve of the cluster of which it has a part, instead of its own.
-func (p *LAS) join(c inside.Cluster) bool {
+func (p *las) join(c inside.Cluster) bool {
 	p.reserve.In = c.Reserve
 	p.reset()
 	return true
 }
 
 // reset gives p the state of a new policy.
-func (p *LAS) reset() {
+func (p *las) reset() {
 	order := queue.JobOrder[attained, attainedKey]{
 		Key: func(j *ledger.Job[attained]) attainedKey {
 			return attainedKey{j.Data.ended.Add(shift).Sub(j.Data.starts), j.Running(), j.Seq()}
 		},
 		Less: func(a, b attainedKey) bool {
-			now := p.queue.Ledger.Now()
+			now := p.Ledger.Now()
 			switch v, w := a.shifted(now), b.shifted(now); {
 			case v != w:
 				return v.Less(w)
@@ -120,21 +119,21 @@ func (p *LAS) reset() {
 	if p.reserve.On() {
 		order.Level = func(_ *ledger.Job[attained], s *ledger.Side) int { return reserve.LevelUnknown(s.Running()) }
 	}
-	p.queue = queue.NewJobs(order)
+	p.Jobs = queue.NewJobs(order)
 }
 
 // attained returns the attained service of j at this instant.
-func (p *LAS) attained(j *ledger.Job[attained]) wide.Uint128 {
-	live := wide.Mul64(uint64(j.Running()), uint64(p.queue.Ledger.Now())).Sub(j.Data.starts)
+func (p *las) attained(j *ledger.Job[attained]) wide.Uint128 {
+	live := wide.Mul64(uint64(j.Running()), uint64(p.Ledger.Now())).Sub(j.Data.starts)
 	return j.Data.ended.Add(live)
 }
 
 // Observe implements [sojourn.Policy].
-func (p *LAS) Observe(ev sojourn.Event) error {
-	if err := p.queue.Ledger.Check(&ev); err != nil {
+func (p *las) Observe(ev sojourn.Event) error {
+	if err := p.Ledger.Check(&ev); err != nil {
 		return err
 	}
-	c := p.queue.Apply(&ev)
+	c := p.Apply(&ev)
 	if c.Job == nil {
 		return nil
 	}
@@ -149,35 +148,20 @@ func (p *LAS) Observe(ev sojourn.Event) error {
 			d.ended = d.ended.Add(wide.From64(due))
 		}
 	}
-	p.queue.File(&ev, c)
+	p.File(&ev, c)
 	return nil
 }
 
 // Assign implements [sojourn.Policy].
-func (p *LAS) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
-	a, ok := p.queue.Assign(id)
+func (p *las) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	a, ok := p.Jobs.Assign(id)
 	if ok {
-		live, _ := p.queue.Ledger.Attempt(id)
+		live, _ := p.Ledger.Attempt(id)
 		j := live.Job
-		j.Data.starts = j.Data.starts.Add(wide.From64(uint64(p.queue.Ledger.Now())))
-		p.queue.Update(j)
+		j.Data.starts = j.Data.starts.Add(wide.From64(uint64(p.Ledger.Now())))
+		p.Update(j)
 	}
 	return a, ok
-}
-
-// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something
-// is startable and, with a reserve, may start.
-func (p *LAS) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
-
-// Supports implements [sojourn.Supporter]: all features; projected slots only without a Reserve.
-func (p *LAS) Supports() sojourn.Features { return p.queue.Supports() }
-
-// Admit implements [sojourn.Admitter]: every valid job is accepted.
-func (p *LAS) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }
-
-// AppendRanking implements [sojourn.Explainer].
-func (p *LAS) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
-	return p.queue.AppendRanking(dst)
 }
 
 // Explain implements [sojourn.Explainer]. Its keys are those of [reserve.Reserve.Explain] and
@@ -185,10 +169,10 @@ func (p *LAS) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 //	key       unit    meaning
 //	attained  slot s  attained service: how long it has held slots, without attempts that are not charged
 //	rank      jobs    live jobs that come before it; -1 if it is cancelled
-func (p *LAS) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
-	j := p.queue.Ledger.Job(id)
+func (p *las) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.Ledger.Job(id)
 	if j == nil {
 		return nil, false
 	}
-	return append(p.queue.Attrs(j), slog.Float64("attained", seconds(p.attained(j))), slog.Int("rank", p.queue.Rank(j))), true
+	return append(p.Attrs(j), slog.Float64("attained", seconds(p.attained(j))), slog.Int("rank", p.Rank(j))), true
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
-// ListOptions configure a [List]. The zero value is the default. A snapshot may be restored
+// ListOptions configure [NewHUWF], [NewHJWF], [NewSTF] and [NewHTWF]. The zero value is the default. A snapshot may be restored
 // under all other options.
 type ListOptions struct {
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
@@ -27,17 +27,14 @@ func (o ListOptions) Validate() error {
 	return option.First("baseline", option.AtLeast("DefaultTaskTime", o.DefaultTaskTime, 0))
 }
 
-// List is a list-scheduling [sojourn.Policy]: a free slot gets the first startable
-// task of a list, in one of the orders with which the MarS paper compares its own.
-// It is also a [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
-// [sojourn.Snapshotter].
-type List struct {
+// A list is a list-scheduling policy: a free slot gets the first startable task of a list.
+type list struct {
 	name     string
 	order    weightorder.Order
 	taskTime time.Duration
 
 	// The Data of a job is the processing time of all its tasks, in nanoseconds.
-	queue *queue.Phases[float64, listKey]
+	*queue.Phases[float64, listKey]
 }
 
 // A listKey ranks tasks by the order's key, ties by their place in the list.
@@ -49,32 +46,38 @@ type listKey struct {
 
 // NewHUWF returns an empty policy that prefers jobs of high unit weight: weight over
 // the processing time of all tasks, or what Validate returns. The zero options are never wrong.
-func NewHUWF(opts ListOptions) (*List, error) { return newList("huwf", weightorder.HUWF, opts) }
+func NewHUWF(opts ListOptions) (sojourn.Policy, error) {
+	return newList("huwf", weightorder.HUWF, opts)
+}
 
 // NewHJWF returns an empty policy that prefers jobs of high weight, or what
 // Validate returns. The zero options are never wrong.
-func NewHJWF(opts ListOptions) (*List, error) { return newList("hjwf", weightorder.HJWF, opts) }
+func NewHJWF(opts ListOptions) (sojourn.Policy, error) {
+	return newList("hjwf", weightorder.HJWF, opts)
+}
 
 // NewSTF returns an empty policy that prefers short tasks, whatever their job,
 // or what Validate returns. The zero options are never wrong.
-func NewSTF(opts ListOptions) (*List, error) { return newList("stf", weightorder.STF, opts) }
+func NewSTF(opts ListOptions) (sojourn.Policy, error) { return newList("stf", weightorder.STF, opts) }
 
 // NewHTWF returns an empty policy that prefers tasks of high weight, or what Validate
 // returns. The zero options are never wrong. A [sojourn.Job] has one weight, which counts for
 // each of its tasks, so this policy decides as HJWF does.
-func NewHTWF(opts ListOptions) (*List, error) { return newList("htwf", weightorder.HTWF, opts) }
+func NewHTWF(opts ListOptions) (sojourn.Policy, error) {
+	return newList("htwf", weightorder.HTWF, opts)
+}
 
-func newList(name string, order weightorder.Order, opts ListOptions) (*List, error) {
+func newList(name string, order weightorder.Order, opts ListOptions) (sojourn.Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &List{name: name, order: order, taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime)}
+	p := &list{name: name, order: order, taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime)}
 	p.reset()
 	return p, nil
 }
 
 // reset gives p the state of a new policy.
-func (p *List) reset() {
+func (p *list) reset() {
 	order := queue.PhaseOrder[float64, listKey]{
 		Key: func(j *ledger.Job[float64], phase int, task uint32) (listKey, bool) {
 			return listKey{p.key(j, phase, task), j.Seq(), phase}, true
@@ -98,16 +101,16 @@ func (p *List) reset() {
 			return func(a, b uint32) int { return cmp.Compare(p.time(ph, a), p.time(ph, b)) }
 		}
 	}
-	p.queue = queue.NewPhases(order)
+	p.Phases = queue.NewPhases(order)
 }
 
 // time returns the expected processing time of a task.
-func (p *List) time(ph *sojourn.Phase, task uint32) time.Duration {
+func (p *list) time(ph *sojourn.Phase, task uint32) time.Duration {
 	return cmp.Or(ph.EstimateOf(int(task)), p.taskTime)
 }
 
 // key returns the rank of a task.
-func (p *List) key(j *ledger.Job[float64], phase int, task uint32) float64 {
+func (p *list) key(j *ledger.Job[float64], phase int, task uint32) float64 {
 	weight := float64(j.Weight()) / (1 << 16)
 	return p.order.Key(weightorder.Task{
 		JobWeight: weight,
@@ -118,7 +121,7 @@ func (p *List) key(j *ledger.Job[float64], phase int, task uint32) float64 {
 }
 
 // work returns the processing time of all tasks of a job, in nanoseconds.
-func (p *List) work(spec *sojourn.Job) float64 {
+func (p *list) work(spec *sojourn.Job) float64 {
 	var sum wide.Uint128
 	for i := range spec.Phases {
 		sum = sum.Add(charge.PhaseWork(&spec.Phases[i], charge.NoneDone{}, p.taskTime))
@@ -127,37 +130,17 @@ func (p *List) work(spec *sojourn.Job) float64 {
 }
 
 // Observe implements [sojourn.Policy].
-func (p *List) Observe(ev sojourn.Event) error {
-	if err := p.queue.Ledger.Check(&ev); err != nil {
+func (p *list) Observe(ev sojourn.Event) error {
+	if err := p.Ledger.Check(&ev); err != nil {
 		return err
 	}
-	c := p.queue.Apply(&ev)
+	c := p.Apply(&ev)
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
 		c.Job.Data = p.work(c.Job.Spec())
 	}
-	p.queue.File(&ev, c)
+	p.File(&ev, c)
 	return nil
-}
-
-// Assign implements [sojourn.Policy].
-func (p *List) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
-	return p.queue.Assign(id)
-}
-
-// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something is
-// startable.
-func (p *List) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
-
-// Supports implements [sojourn.Supporter]: all features.
-func (p *List) Supports() sojourn.Features { return p.queue.Supports() }
-
-// Admit implements [sojourn.Admitter]: every valid job is accepted.
-func (p *List) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }
-
-// AppendRanking implements [sojourn.Explainer].
-func (p *List) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
-	return p.queue.AppendRanking(dst)
 }
 
 // Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Ledger.Attrs] and
@@ -166,12 +149,12 @@ func (p *List) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 //	weight       1     its weight
 //	unit_weight  1/s   its weight over the time of all its tasks
 //	rank         jobs  live jobs that come before it; -1 if it is cancelled
-func (p *List) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
-	j := p.queue.Ledger.Job(id)
+func (p *list) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.Ledger.Job(id)
 	if j == nil {
 		return nil, false
 	}
 	weight := float64(j.Weight()) / (1 << 16)
-	return append(p.queue.Ledger.Attrs(j), slog.Float64("weight", weight), slog.Float64("unit_weight", weight/(j.Data/1e9)),
-		slog.Int("rank", p.queue.Rank(j))), true
+	return append(p.Ledger.Attrs(j), slog.Float64("weight", weight), slog.Float64("unit_weight", weight/(j.Data/1e9)),
+		slog.Int("rank", p.Rank(j))), true
 }

@@ -45,7 +45,7 @@ func TestHUWFServesTheHighestUnitWeight(t *testing.T) {
 // Reference: Section 5.1.3, high job weight first, and high task weight first where
 // tasks have the weight of their job.
 func TestHJWFAndHTWFServeTheHighestWeight(t *testing.T) {
-	for _, newPolicy := range []func(baseline.ListOptions) (*baseline.List, error){baseline.NewHJWF, baseline.NewHTWF} {
+	for _, newPolicy := range []func(baseline.ListOptions) (sojourn.Policy, error){baseline.NewHJWF, baseline.NewHTWF} {
 		rapid.Check(t, func(t *rapid.T) {
 			choice.Check(t, must(newPolicy, baseline.ListOptions{})(), choice.Options{Classes: 2, Phases: 3},
 				func(_ *choice.World, _ sojourn.Class, a, b *choice.Job) bool {
@@ -196,7 +196,7 @@ func TestListsByHand(t *testing.T) {
 	jobs := []testJob{{0, 6, []sojourn.Time{4}}, {0, 5, []sojourn.Time{2}}, {0, 1, []sojourn.Time{1}}}
 	for _, tc := range []struct {
 		name      string
-		newPolicy func(baseline.ListOptions) (*baseline.List, error)
+		newPolicy func(baseline.ListOptions) (sojourn.Policy, error)
 		want      []sojourn.Time
 	}{
 		{"huwf", baseline.NewHUWF, []sojourn.Time{6, 2, 7}},

@@ -19,7 +19,7 @@ type freeFrom struct {
 
 // ahead returns what will be free if nothing more is started, and all that runs ends by its limit.
 // What runs on after its limit is taken to end at any moment. It is valid until the next call.
-func (p *Backfill) ahead() profile {
+func (p *backfill) ahead() profile {
 	p.future = append(p.future[:0], freeFrom{p.ledger.Now(), p.places})
 	for s, a := range p.ledger.Attempts() {
 		p.future = p.future.hold(p.ledger.Now(), endOf(a), p.widths.Width(s.Class))
@@ -71,7 +71,7 @@ func (f profile) feasible() bool {
 }
 
 // keep makes the reservations those that jobs keep.
-func (p *Backfill) keep() {
+func (p *backfill) keep() {
 	if !p.planned {
 		return
 	}
@@ -85,7 +85,7 @@ func (p *Backfill) keep() {
 // moves to the earliest instant that the others leave to it, which is no later than what it keeps. If the
 // limits were wrong, or the cluster has not as many places, reservations have passed or do not fit
 // beside each other. Then they are all void, and made anew.
-func (p *Backfill) plan() {
+func (p *backfill) plan() {
 	p.planned = true
 	f := p.ahead()
 	kept := true

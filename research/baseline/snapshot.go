@@ -16,32 +16,32 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
-func (p *SRPT) header() snapshot.Header {
+func (p *srpt) header() snapshot.Header {
 	return snapshot.Header{Policy: "srpt", Version: 3, Options: p.reserve.Header()}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. The remaining work of a job follows
 // from the account.
-func (p *SRPT) AppendBinary(dst []byte) ([]byte, error) {
-	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) { p.queue.Save(w, nil) })
+func (p *srpt) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) { p.Save(w, nil) })
 }
 
 // UnmarshalBinary implements [sojourn.Snapshotter].
-func (p *SRPT) UnmarshalBinary(data []byte) error {
+func (p *srpt) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
-		p.queue.Restore(r, p.measure)
+		p.Restore(r, p.measure)
 	})
 }
 
-func (p *LAS) header() snapshot.Header {
+func (p *las) header() snapshot.Header {
 	return snapshot.Header{Policy: "las", Version: 4, Options: p.reserve.Header()}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. The starts of live attempts are in
 // the account.
-func (p *LAS) AppendBinary(dst []byte) ([]byte, error) {
+func (p *las) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
-		p.queue.Save(w, func(j *ledger.Job[attained]) {
+		p.Save(w, func(j *ledger.Job[attained]) {
 			j.Data.ended.Save(w)
 			j.Data.owed.Save(w)
 		})
@@ -49,13 +49,13 @@ func (p *LAS) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 // UnmarshalBinary implements [sojourn.Snapshotter].
-func (p *LAS) UnmarshalBinary(data []byte) error {
+func (p *las) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		summed := false
-		p.queue.Restore(r, func(j *ledger.Job[attained]) {
+		p.Restore(r, func(j *ledger.Job[attained]) {
 			if !summed {
 				summed = true // before any job is filed
-				for _, a := range p.queue.Ledger.Attempts() {
+				for _, a := range p.Ledger.Attempts() {
 					d := &a.Job.Data
 					d.starts = d.starts.Add(wide.From64(uint64(a.Start)))
 				}
@@ -68,26 +68,26 @@ func (p *LAS) UnmarshalBinary(data []byte) error {
 	})
 }
 
-func (p *Local) header() snapshot.Header { return snapshot.Header{Policy: "local", Version: 1} }
+func (p *local) header() snapshot.Header { return snapshot.Header{Policy: "local", Version: 1} }
 
 // AppendBinary implements [sojourn.Snapshotter].
-func (p *Local) AppendBinary(dst []byte) ([]byte, error) {
-	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) { p.queue.Save(w, nil) })
+func (p *local) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) { p.Save(w, nil) })
 }
 
 // UnmarshalBinary implements [sojourn.Snapshotter].
-func (p *Local) UnmarshalBinary(data []byte) error {
-	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) { p.queue.Restore(r, nil) })
+func (p *local) UnmarshalBinary(data []byte) error {
+	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) { p.Restore(r, nil) })
 }
 
-func (p *FSP) header() snapshot.Header {
+func (p *fsp) header() snapshot.Header {
 	return snapshot.Header{Policy: "fsp", Version: 4, Options: append([]snapshot.Option{
 		snapshot.Opt("late", p.late), snapshot.Opt("default-task-time", p.taskTime),
 	}, p.opts.Header()...)}
 }
 
 // join makes p keep to the reserve of the cluster of which it has a part, instead of its own, unless it is Counted.
-func (p *FSP) join(c inside.Cluster) bool {
+func (p *fsp) join(c inside.Cluster) bool {
 	if p.opts.Counted {
 		return false
 	}
@@ -97,8 +97,8 @@ func (p *FSP) join(c inside.Cluster) bool {
 }
 
 // reset gives p the state of a new policy.
-func (p *FSP) reset() {
-	*p = FSP{member: p.member, late: p.late, taskTime: p.taskTime, opts: p.opts}
+func (p *fsp) reset() {
+	*p = fsp{member: p.member, late: p.late, taskTime: p.taskTime, opts: p.opts}
 	p.ledger.Supports = option.Features
 	p.inputs = locality.New(&p.ledger)
 	if p.opts.On() {
@@ -107,7 +107,7 @@ func (p *FSP) reset() {
 }
 
 // AppendBinary implements [sojourn.Snapshotter].
-func (p *FSP) AppendBinary(dst []byte) ([]byte, error) {
+func (p *fsp) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 		p.ledger.Save(w)
 		if p.reserve != nil {
@@ -130,7 +130,7 @@ func (p *FSP) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 // UnmarshalBinary implements [sojourn.Snapshotter].
-func (p *FSP) UnmarshalBinary(data []byte) error {
+func (p *fsp) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)
 		p.inputs.Rebuild()
@@ -157,7 +157,7 @@ func (p *FSP) UnmarshalBinary(data []byte) error {
 }
 
 // restoreItem connects an item of the queue of a class with its phase.
-func (p *FSP) restoreItem(r *snapshot.Reader, class sojourn.Class, it *vqueue.Item[fspPhase]) {
+func (p *fsp) restoreItem(r *snapshot.Reader, class sojourn.Class, it *vqueue.Item[fspPhase]) {
 	if it.Finished() {
 		return
 	}
@@ -177,13 +177,13 @@ func (p *FSP) restoreItem(r *snapshot.Reader, class sojourn.Class, it *vqueue.It
 	j.Data[i] = it
 }
 
-func (p *DeadlineConstraint) header() snapshot.Header {
+func (p *deadlineConstraint) header() snapshot.Header {
 	return snapshot.Header{Policy: "dc", Version: 3, Options: []snapshot.Option{snapshot.Opt("hold-slots", p.opts.HoldSlots)}}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. The constraint of a job follows
 // from the instant at which the policy heard of it.
-func (p *DeadlineConstraint) AppendBinary(dst []byte) ([]byte, error) {
+func (p *deadlineConstraint) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 		p.ledger.Save(w)
 		for j := range p.ledger.All() {
@@ -193,7 +193,7 @@ func (p *DeadlineConstraint) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 // UnmarshalBinary implements [sojourn.Snapshotter].
-func (p *DeadlineConstraint) UnmarshalBinary(data []byte) error {
+func (p *deadlineConstraint) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)
 		p.inputs.Rebuild()
@@ -221,29 +221,29 @@ func (p *DeadlineConstraint) UnmarshalBinary(data []byte) error {
 	})
 }
 
-func (p *List) header() snapshot.Header {
+func (p *list) header() snapshot.Header {
 	return snapshot.Header{Policy: p.name, Version: 1}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. The work of a job follows from its
 // description.
-func (p *List) AppendBinary(dst []byte) ([]byte, error) {
-	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) { p.queue.Save(w, nil) })
+func (p *list) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) { p.Save(w, nil) })
 }
 
 // UnmarshalBinary implements [sojourn.Snapshotter].
-func (p *List) UnmarshalBinary(data []byte) error {
+func (p *list) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
-		p.queue.Restore(r, func(j *ledger.Job[float64]) { j.Data = p.work(j.Spec()) })
+		p.Restore(r, func(j *ledger.Job[float64]) { j.Data = p.work(j.Spec()) })
 	})
 }
 
-func (p *Backfill) header() snapshot.Header {
+func (p *backfill) header() snapshot.Header {
 	return snapshot.Header{Policy: p.name, Version: 2, Options: []snapshot.Option{snapshot.Opt("places", p.places)}}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. Which jobs wait follows from the account.
-func (p *Backfill) AppendBinary(dst []byte) ([]byte, error) {
+func (p *backfill) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 		p.ledger.Save(w)
 		if p.rule == ruleConservative {
@@ -256,7 +256,7 @@ func (p *Backfill) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 // UnmarshalBinary implements [sojourn.Snapshotter].
-func (p *Backfill) UnmarshalBinary(data []byte) error {
+func (p *backfill) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)
 		for j := range p.ledger.All() {

@@ -15,7 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
-// SRPTOptions configure an [SRPT]. The zero value is the default. A snapshot may be restored
+// SRPTOptions configure [NewSRPT]. The zero value is the default. A snapshot may be restored
 // under all other options with the same Counted, but not without a reserve if it was taken
 // with one, or the reverse.
 type SRPTOptions struct {
@@ -42,14 +42,13 @@ func (o SRPTOptions) Validate() error {
 		option.Range("Reserve", o.Reserve, 0, 1))
 }
 
-// SRPT is the shortest-remaining-processing-time [sojourn.Policy]. It is also a
-// [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
-// [sojourn.Snapshotter].
-type SRPT struct {
+// An srpt is the shortest-remaining-processing-time policy. Its queue admits every valid job, and supports
+// projected slots only without a reserve.
+type srpt struct {
 	member
+	*queue.Jobs[srptData, remainingKey]
 	taskTime time.Duration
 	reserve  reserve.Options
-	queue    *queue.Jobs[srptData, remainingKey]
 }
 
 // srptData is the policy's data about a job.
@@ -64,18 +63,18 @@ type remainingKey struct {
 }
 
 // NewSRPT returns an empty policy, or what Validate returns. The zero options are never wrong.
-func NewSRPT(opts SRPTOptions) (*SRPT, error) {
+func NewSRPT(opts SRPTOptions) (sojourn.Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &SRPT{taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime), reserve: reserveOptions(opts.Reserve, opts.Counted)}
+	p := &srpt{taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime), reserve: reserveOptions(opts.Reserve, opts.Counted)}
 	p.member = inside.MemberOf(p.join)
 	p.reset()
 	return p, nil
 }
 
 // join makes p keep to the reserve of the cluster of which it has a part, instead of its own, unless it is Counted.
-func (p *SRPT) join(c inside.Cluster) bool {
+func (p *srpt) join(c inside.Cluster) bool {
 	if p.reserve.Counted {
 		return false
 	}
@@ -85,7 +84,7 @@ func (p *SRPT) join(c inside.Cluster) bool {
 }
 
 // reset gives p the state of a new policy.
-func (p *SRPT) reset() {
+func (p *srpt) reset() {
 	order := queue.JobOrder[srptData, remainingKey]{
 		Key: func(j *ledger.Job[srptData]) remainingKey { return remainingKey{j.Data.left, j.Seq()} },
 		Less: func(a, b remainingKey) bool {
@@ -103,19 +102,19 @@ func (p *SRPT) reset() {
 	}
 	if p.reserve.On() {
 		order.Level = func(j *ledger.Job[srptData], s *ledger.Side) int {
-			rank := p.queue.Reserve().Lengths(s.Class()).Rank(j.Data.buckets[j.NextPhase(s)])
+			rank := p.Reserve().Lengths(s.Class()).Rank(j.Data.buckets[j.NextPhase(s)])
 			return reserve.Level(rank, s.Running())
 		}
 	}
-	p.queue = queue.NewJobs(order)
+	p.Jobs = queue.NewJobs(order)
 }
 
 // Observe implements [sojourn.Policy].
-func (p *SRPT) Observe(ev sojourn.Event) error {
-	if err := p.queue.Ledger.Check(&ev); err != nil {
+func (p *srpt) Observe(ev sojourn.Event) error {
+	if err := p.Ledger.Check(&ev); err != nil {
 		return err
 	}
-	c := p.queue.Apply(&ev)
+	c := p.Apply(&ev)
 	j := c.Job
 	if j == nil {
 		return nil
@@ -123,7 +122,7 @@ func (p *SRPT) Observe(ev sojourn.Event) error {
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
 		p.measure(j)
-		if r := p.queue.Reserve(); r != nil && ev.Kind != sojourn.JobRevised {
+		if r := p.Reserve(); r != nil && ev.Kind != sojourn.JobRevised {
 			for i, b := range j.Data.buckets {
 				r.Lengths(j.Spec().Phases[i].Class).Add(b)
 			}
@@ -133,41 +132,21 @@ func (p *SRPT) Observe(ev sojourn.Event) error {
 	case sojourn.OutputLost:
 		j.Data.left = j.Data.left.Add(p.size(j.Spec(), ev.Task))
 	}
-	p.queue.File(&ev, c)
+	p.File(&ev, c)
 	return nil
 }
 
 // size returns the estimate of one task.
-func (p *SRPT) size(j *sojourn.Job, id sojourn.TaskID) wide.Uint128 {
+func (p *srpt) size(j *sojourn.Job, id sojourn.TaskID) wide.Uint128 {
 	return charge.TaskWork(&j.Phases[id.Phase], id.Index, p.taskTime)
 }
 
 // measure computes the data about j from its description and its finished tasks.
-func (p *SRPT) measure(j *ledger.Job[srptData]) {
+func (p *srpt) measure(j *ledger.Job[srptData]) {
 	j.Data = srptData{left: charge.RemainingWork(j.Spec(), j.Phase, p.taskTime)}
 	if p.reserve.On() {
 		j.Data.buckets = phaseBuckets(j.Spec(), p.taskTime)
 	}
-}
-
-// Assign implements [sojourn.Policy].
-func (p *SRPT) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
-	return p.queue.Assign(id)
-}
-
-// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something is
-// startable and, with a reserve, may start.
-func (p *SRPT) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
-
-// Supports implements [sojourn.Supporter]: all features; projected slots only without a Reserve.
-func (p *SRPT) Supports() sojourn.Features { return p.queue.Supports() }
-
-// Admit implements [sojourn.Admitter]: every valid job is accepted.
-func (p *SRPT) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }
-
-// AppendRanking implements [sojourn.Explainer].
-func (p *SRPT) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
-	return p.queue.AppendRanking(dst)
 }
 
 // Explain implements [sojourn.Explainer]. Its keys are those of [reserve.Reserve.Explain] and
@@ -175,10 +154,10 @@ func (p *SRPT) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 //	key        unit    meaning
 //	remaining  slot s  estimated work in its unfinished tasks
 //	rank       jobs    live jobs that come before it; -1 if it is cancelled
-func (p *SRPT) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
-	j := p.queue.Ledger.Job(id)
+func (p *srpt) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.Ledger.Job(id)
 	if j == nil {
 		return nil, false
 	}
-	return append(p.queue.Attrs(j), slog.Float64("remaining", seconds(j.Data.left)), slog.Int("rank", p.queue.Rank(j))), true
+	return append(p.Attrs(j), slog.Float64("remaining", seconds(j.Data.left)), slog.Int("rank", p.Rank(j))), true
 }

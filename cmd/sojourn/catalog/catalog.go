@@ -31,14 +31,10 @@ func NewEntry[O any, P sojourn.Policy](name, summary string, make func(O) (P, er
 	if kind := reflect.TypeFor[O]().Kind(); kind != reflect.Struct {
 		panic(fmt.Sprintf("policy %s: options of kind %v: want a struct", name, kind))
 	}
-	policy := reflect.TypeFor[P]()
-	if policy.Kind() == reflect.Pointer {
-		policy = policy.Elem()
-	}
 	return Entry{
 		Name:    name,
 		Summary: summary,
-		Package: policy.PkgPath(),
+		Package: reflect.TypeFor[O]().PkgPath(),
 		options: reflect.TypeFor[O](),
 		make: func(options reflect.Value) (sojourn.Policy, error) {
 			p, err := make(options.Interface().(O))
