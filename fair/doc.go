@@ -301,22 +301,6 @@
 //
 // # Departures
 //
-// Hadoop compares floating point ratios. Here r/w is an exact integer: weights are
-// below 2^48 units of 2^-16 and counts below 2^32, so that two different ratios differ
-// by more than 2^-96 units, and floor(r*2^96/w) orders them without error.
-//
-// Hadoop breaks ties by the time of arrival. On one slot all jobs tie whenever it is free,
-// so this is FIFO; it is the same here with the ties Arrival. RoundRobin avoids that, but
-// on many slots a job with short tasks loses its slot to one with long tasks each time.
-// LeastService avoids both. LeastWork is best if sizes are known, and lets a large job wait
-// for as long as smaller ones come.
-//
-// Hadoop orders pools by r/w: that is the order Running. With more busy pools than slots, weights do nothing
-// then, and pools with tasks of 10 s get ten times as much as those with tasks of 1 s.
-//
-// Hadoop also breaks ties between pools by arrival and then by name. With fewer
-// slots than pools, the last pools wait until others have no jobs; here they take
-// turns. It compares r/min(min, demand) where this package compares r/min. It
-// admits MaxJobs jobs until they end. Here a job counts while it runs tasks, so a
-// job that cannot go on does not lock others out.
+// Ratios are exact integers, pools are served by service, ties are broken in turn, and a job counts against MaxJobs only
+// while it runs tasks: docs/theory/fair.md.
 package fair

@@ -290,7 +290,7 @@ func TestLostOutputIsWork(t *testing.T) {
 
 // A size that was wrong is forgotten with its job, whether that finishes, fails or is
 // cancelled: from then on it ages by what it took and was not given yet, here of 4 s.
-// Reference: package comment, departures.
+// Reference: docs/theory/hfsp.md, departures.
 func TestAbsurdSizeGoesWithItsJob(t *testing.T) {
 	cancel := sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 1}}
 	for how, leave := range map[string]func(stage, sojourn.Assignment){
@@ -364,7 +364,7 @@ func TestLatePhaseOwesWhatItWasNotGiven(t *testing.T) {
 
 // What is trained in vain is not: an early phase has no priority, and takes no training
 // slots from those of which something can be learnt.
-// Reference: package comment, departures.
+// Reference: docs/theory/hfsp.md, departures.
 func TestEarlyTasksHoldNoTrainingSlots(t *testing.T) {
 	s := stage{t, newWith(hfsp.Options{TrainingTasks: 2, TrainingSlots: ptr(1), EarlySlots: ptr(9)})}
 	s.slots(0, 0, 1, 2)

@@ -17,7 +17,7 @@ import (
 // Kill names no task twice that can work, whatever happens in between: the phase may leave and come
 // back because its output was lost, and the policy may be saved and restored, also under other options
 // meanwhile.
-// Reference: package comment, "What killing costs".
+// Reference: docs/theory/hfsp.md, "What killing costs".
 func TestNoTaskIsKilledTwice(t *testing.T) {
 	history := func(t *rapid.T) int {
 		opts := hfsp.Options{
@@ -127,7 +127,7 @@ func (l load) run(t *testing.T, p sojourn.Policy) (end sojourn.Time, mean float6
 // Large jobs beside a stream of small ones that leaves them a tenth to a half of the slots end at most
 // 1.1 times as late as under fair sharing: what is killed is killed once, and young. By the rule of the
 // paper they end up to twice as late.
-// Reference: package comment, "What killing costs".
+// Reference: docs/theory/hfsp.md, "What killing costs".
 func TestLargeJobsEndBesideSmallOnes(t *testing.T) {
 	for name, l := range map[string]load{
 		"200 tasks of 10 min":           {20, 1, 200, 600, 1, 20, 30, 40, 24000},

@@ -234,7 +234,7 @@ func TestStarvationIsNoticed(t *testing.T) {
 // New jobs come for ever, with tasks that take longer than Delta. A training task holds its
 // slot of T until it ends, so that a late job gets the others. If it gave the slot back
 // when it has run for Delta, as in the paper, every slot would go to new jobs.
-// Reference: package comment, departures.
+// Reference: docs/theory/hfsp.md, departures.
 func TestTrainingThatOutlastsDelta(t *testing.T) {
 	for _, delta := range []time.Duration{time.Minute, time.Hour} {
 		p, err := New(Options{TrainingTasks: 1, TrainingSlots: ptr(1), DefaultTaskTime: time.Second, Delta: delta, Late: vqueue.LateFirst})

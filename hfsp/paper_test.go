@@ -433,7 +433,7 @@ func TestKeepsTheBoundWithExactSizes(t *testing.T) {
 // Cancelled jobs, whose attempts end with them, do no harm to the bound of the others. In
 // processor sharing they have the size that they were said to have until they are
 // cancelled, and then that which they really took or were given there, if that is more.
-// Reference: package comment, departures; invariant 10.
+// Reference: docs/theory/hfsp.md, departures; invariant 10.
 func TestKeepsTheBoundWhenJobsAreCancelled(t *testing.T) {
 	history := func(t *rapid.T) (cancelled int) {
 		n, jobs := instance(t)

@@ -67,7 +67,7 @@ func TestDelayScheduling(t *testing.T) {
 }
 
 // With slow start, early tasks hold at most half of the slots, for EarlyDelay.
-// Reference: package comment, departures.
+// Reference: docs/theory/hfsp.md, departures.
 func TestEarlyTasksAreHeldBack(t *testing.T) {
 	s := stage{t, newWith(hfsp.Options{EarlyDelay: time.Minute})}
 	for i := range sojourn.SlotID(4) {
@@ -119,7 +119,7 @@ func TestEarlyTasksEndWithThePhaseBefore(t *testing.T) {
 
 // Where the phases of a job share a class, tasks of the second do not keep the first
 // from its slots, however long they have waited: the job would wait for itself.
-// Reference: package comment, departures.
+// Reference: docs/theory/hfsp.md, departures.
 func TestEarlyTasksDoNotBlockTheirOwnJob(t *testing.T) {
 	s := stage{t, newWith(hfsp.Options{TrainingSlots: ptr(0), DefaultTaskTime: time.Hour, EarlyDelay: time.Minute})}
 	s.slots(0, 0, 1)
@@ -162,7 +162,7 @@ func TestNothingIsKilledForEarlyTasks(t *testing.T) {
 
 // After slots were lost, a task that waits for the phase before may hold the last one.
 // It is named to be killed also with Wait: what it waits for could never run.
-// Reference: package comment, departures.
+// Reference: docs/theory/hfsp.md, departures.
 func TestEarlyTaskGivesWayWhenSlotsAreLost(t *testing.T) {
 	s := stage{t, newWith(hfsp.Options{})}
 	s.slots(0, 0, 1)
@@ -222,7 +222,7 @@ func TestEarlyTaskGivesWayWhenOutputIsLost(t *testing.T) {
 // Whatever is lost, and however tasks wait for the phase before and for their inputs,
 // a driver that kills what it is asked to kill comes to an end: early tasks never end
 // by themselves here before they have their input.
-// Reference: package comment, departures.
+// Reference: docs/theory/hfsp.md, departures.
 func TestEarlyTasksBlockNobodyForGood(t *testing.T) {
 	history := func(t *rapid.T) int {
 		opts := hfsp.Options{TrainingTasks: rapid.IntRange(1, 4).Draw(t, "t"), EarlyDelay: time.Second}

@@ -157,19 +157,7 @@
 // k is 0 for N < 10, and at most N/10. So a job waits at most 512 times its work over its weight, and then about as
 // long as the cluster takes for what came before, however much comes later.
 //
-// Proof. After D no job that comes later is before the job. While the job waits, so that it has something to start,
-// take an instant at which all slots were offered. A task that starts then is of the first job in the order, which
-// came before D, or it starts out of turn, since the first job is due: its turn is not later than that of our job. Let
-// f slots be free and q be held out of turn. If f = 0, then N-q slots run what was started in turn or before D. If f >
-// 0, the first job was refused, so that f + q <= k, since no level leaves more than k. A start out of turn does not
-// change f+q, and an end does not lessen it but by the start of the first job, so that q <= k at any time. So at least
-// N-k slots run tasks that were started in turn, or before D. What was started before D runs for N p at most in all,
-// what was started in turn after D for X at most.
-//
-// A job G whose attempts fail or are refused for ever adds to X until its own turn is later than D: at most V(G) + (D
-// - A(G))/512 + (N+1+m) p if m of its attempts finish meanwhile, whatever its weight. So it delays the job, and does
-// not starve it. If an attempt is refused at once, it takes no slot time, but its job stays first for as many attempts
-// as that is nanoseconds: let a driver wait before it tries again.
+// docs/theory/leastwork.md has the proof, and what jobs add whose attempts fail for ever.
 //
 // In a pool of package fair with a reserve, the theorem does not hold: what is held out of turn is known to fair alone.
 //

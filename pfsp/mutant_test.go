@@ -36,7 +36,7 @@ func (p *fairOnes) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 // The tests of the bound can fail: one literal reading of the paper, ungated probes
 // and a fair scheduler break it. The oracle, which shares no code with the policy,
 // keeps it.
-// Reference: package comment, proof.
+// Reference: docs/theory/pfsp.md, proof.
 func TestMutantsBreakTheBound(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -74,7 +74,7 @@ func TestMutantsBreakTheBound(t *testing.T) {
 // both, A ends at 50 ms: it goes first, and ends at 100 ms. If A has one slot there
 // and B three, B ends first, at 96.7 ms, and is served first, for 72.25 ms: A ends at
 // more than 172 ms, and its bound is 50 + 1 + 3/4 100 = 126 ms.
-// Reference: package comment, proof.
+// Reference: docs/theory/pfsp.md, proof.
 func TestLimitsInTheVirtualClusterBreakTheBound(t *testing.T) {
 	const ms = 1_000_000
 	in := instance{slots: 4, jobs: []testJob{
@@ -129,7 +129,7 @@ func (in instance) probes(s schedule, d []*big.Rat, i, k int) (sum int64) {
 
 // With ungated probes no job ends after D + P + (1-1/N)p + B/N, and without the last
 // term many do.
-// Reference: package comment, "The same without a gate".
+// Reference: docs/theory/pfsp.md, "Without a gate".
 func TestUngatedProbesCostWhatTheyTake(t *testing.T) {
 	for _, k := range []int{1, 2, 5} {
 		broken, jobs := 0, 0
@@ -162,7 +162,7 @@ func TestUngatedProbesCostWhatTheyTake(t *testing.T) {
 // tasks of 10 ms come: it still has one task. It ends after another n+1 ms with fluid
 // sharing, and after the probes of all n, 10 n ms, without a gate. The bound leaves
 // it one of them, whatever n is.
-// Reference: package comment, "The same without a gate".
+// Reference: docs/theory/pfsp.md, "Without a gate".
 func TestUngatedProbesHaveNoConstantBound(t *testing.T) {
 	const ms = 1_000_000
 	late := func(opts pfsp.Options, n int) float64 {

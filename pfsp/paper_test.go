@@ -163,7 +163,7 @@ func TestMeanFlowTime(t *testing.T) {
 // they are not. Jobs of 50 tasks and more, one of three told to be a quarter of what it is and one to
 // be four times that: with K = 2 the mean flow time is shorter than with K = 0, and fewer jobs
 // end after their bound.
-// Reference: package comment, "Departures from the paper".
+// Reference: docs/theory/pfsp.md, "Departures from the paper".
 func TestProbesFindWrongSizes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	policies := []pfsp.Options{{}, limit(0)}
@@ -217,7 +217,7 @@ func (in instance) flow(s schedule) float64 {
 
 // The bound is nearly tight: N-1 tasks of p have just started when a job of one such
 // task and one of N of them come together on N slots; it ends almost 2p after D.
-// Reference: package comment, "The bound is nearly tight".
+// Reference: docs/theory/pfsp.md, "The theorem".
 func TestBoundIsNearlyTight(t *testing.T) {
 	const n, p = 16, 1_000_000_000
 	in := instance{slots: n, jobs: []testJob{
@@ -232,7 +232,7 @@ func TestBoundIsNearlyTight(t *testing.T) {
 }
 
 // Explain names what is void, and for how long.
-// Reference: package comment, "Explain says".
+// Reference: package comment, "When the promise holds".
 func TestExplainNamesWhatIsVoid(t *testing.T) {
 	void := func(c *cluster, id sojourn.JobID, want ...string) {
 		t.Helper()

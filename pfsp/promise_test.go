@@ -674,7 +674,7 @@ func runHistory(draw chooser, opts pfsp.Options, hazards [numHazards]bool) *hist
 //
 // And it says that the bound holds for all phases of histories without hazards, in which
 // jobs of two classes and several phases come and are cancelled and slots come.
-// Reference: package comment, "Explain says".
+// Reference: package comment, "When the promise holds".
 func TestExplainNeverPromisesTooMuch(t *testing.T) {
 	var all, claimed, beyond int
 	history := func(t *rapid.T) {
@@ -728,7 +728,7 @@ func TestExplainNeverPromisesTooMuch(t *testing.T) {
 // Each thing that the theorem does not allow is named, from when it happens until the
 // class has nothing to do, for all jobs of the class, and in no other class unless it
 // delays somebody there.
-// Reference: package comment, "Explain says".
+// Reference: package comment, "When the promise holds".
 func TestExplainNamesEachHypothesis(t *testing.T) {
 	const est, lost, slow, again = "sizes are estimates", "slots were lost", "slots are held while tasks wait for input", "phases must wait again"
 	const fails, held, adopted = "attempts failed", "tasks were held", "attempts were adopted"

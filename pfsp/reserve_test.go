@@ -139,7 +139,7 @@ func TestDecidesAsTheOracleWithReserve(t *testing.T) {
 	}
 }
 
-// Reference: package comment, theorem with a reserve.
+// Reference: package comment, theorem, with a Reserve.
 func TestCountedReserveKeepsTheBound(t *testing.T) {
 	checks(t, 6, func(t *rapid.T) {
 		in := drawInstance(byRapid(t), rapid.Bool().Draw(t, "weighted"))
@@ -169,7 +169,7 @@ func stream(tasks int) instance {
 // The plain form keeps no bound: the longer the stream, the later the long task. The counted
 // form keeps the bound. A mutant that counts only free slots, and not who holds the others, does
 // not.
-// Reference: package comment, theorem with a reserve.
+// Reference: package comment, theorem, with a Reserve.
 func TestPlainReserveLosesWithoutBound(t *testing.T) {
 	for _, tasks := range []int{50, 100, 200} {
 		in := stream(tasks)

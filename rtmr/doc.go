@@ -116,42 +116,7 @@
 //
 // The driver is responsible for H1 to H3. The policy keeps H4 to H7.
 //
-// Proof. Maps: to dispatch in order to any free slot is FILL with the real times, and FILL
-// is monotone in the vector, in eps and in rel. So the maps end by e^m.
-//
-// Reduces: let V be the q latest ends of the reduces of a job and of the jobs ahead of it.
-//
-//   - (i) Let a reduce start. The jobs ahead that are ready then have none left to start.
-//     Before that start, more slots were free than all unready jobs ahead have reduces. Only
-//     these jobs can take those slots. So each of them starts all its reduces as soon as it
-//     is ready, and nobody delays it.
-//   - (ii) Hence, if a job is delayed, no job behind it started a reduce before the last
-//     reduce of the delayed job.
-//   - (iii) In FILL a task goes to the first slot. So, if some slot is available by t, no
-//     slot carries two tasks that are unfinished at t, and there are as many unfinished
-//     tasks as slots that are not available.
-//   - (iv) Let s be the start that FILL gives to a task. By induction over jobs and tasks, at
-//     most q-1 earlier tasks are unfinished or reserved at s, so the task starts by s.
-//
-// With Rebook, the vectors contain the running tasks of all jobs at the start, and the same
-// argument holds from there on. Shorter times only move ends forward in these bounds. So a
-// promise that held at the last admission keeps holding.
-//
-// Tests simulate a million jobs in each of 23 variants. On the way they check these
-// properties wherever they apply:
-//
-//	I1  a job ends by every e it was told after it was last overtaken, and its maps by e^m
-//	I2  max(T, now) is not below the l and q latest real ends of the jobs up to there
-//	I3  a refusal changes nothing
-//	I4  while a job waits, the map slots of the job before it are not available; while a
-//	    map slot is free, no map waits
-//	I5  before a reduce starts, more slots are free than the unready jobs ahead have
-//	    reduces, and no ready job ahead has one to start
-//	I6  feedback raises no estimate, and none of an admitted job passes its deadline
-//	I7  a job behind a new job ends later by at most the largest difference of the vectors
-//	    before and behind the new job: this often answers without a look at these jobs
-//	I8  an offer is the least deadline that is accepted
-//	I9  shorter times make no job late
+// docs/theory/rtmr.md has the proof, and the laws I1 to I9 that tests check in a million jobs of each of 23 variants.
 //
 // # When reality is otherwise
 //
@@ -175,32 +140,7 @@
 //
 // # Departures from the paper
 //
-//   - Algorithm IV, line 10, says reserved > free. Two jobs on three slots show that an
-//     accepted job then misses its deadline: TestOffByOne. Here it is >=, which changes no
-//     admission.
-//   - Algorithm V books partly executed jobs again as a whole, so the estimate of an
-//     admitted job can pass its deadline: TestFeedbackRaisesAnEstimatePastTheDeadline. Here
-//     the lesser of the old and the new bound counts, element by element, unless NoMergeMin
-//     is set.
-//   - Algorithm V, line 6, computes e again at the end of the job, as if the job began then.
-//     Here the stored e is compared. Line 13 looks among waiting jobs for successors.
-//     Started jobs have to be included, or deadlines are missed.
-//   - Deadlines decide the place, so a later deadline can be refused where an earlier one is
-//     accepted: TestEDFIsNotMonotone.
-//   - Algorithms II and III define no e^m without maps and no e without reduces. Here they
-//     are now, and e^m.
-//   - Proof-1 raises all reduce slots to e^m; the algorithm raises those it uses, which
-//     suffices.
-//   - Proof-2 assumes that reduces run in the order of the chain. The dispatcher does not do
-//     that: the proof above replaces Proof-2.
-//   - The job before the first waiting job is the last started job that still runs: a
-//     finished job holds no slot.
-//   - In the paper, c^max is a pure rate. Here tasks have a start-up time, and empty inputs
-//     divide nothing. eta delta / R is no bound under skew, so it takes a skew factor.
-//   - The estimates of Chain rely on the starts that they foresaw. If free slots were not
-//     offered, the estimates are built again from reality, as after a lost slot.
-//   - Slow start breaks H5 and is not supported: reduces hold slots while maps run. Two
-//     phases on one class of slots are not supported either, nor are more than two phases, phases
-//     that say what they need ([sojourn.Phase] Needs), and phases whose tasks are held at first, to
-//     which no end can be promised.
+// Reduce slots are kept with >= and not > (TestOffByOne), feedback never raises an estimate
+// (TestFeedbackRaisesAnEstimatePastTheDeadline), and other places than that of the deadline are tried (TestEDFIsNotMonotone).
+// docs/theory/rtmr.md lists all.
 package rtmr

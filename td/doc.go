@@ -134,107 +134,19 @@
 // With SelfTune no job is teenaged. Theta is 1 unless set: reads that share what a node can
 // send are all slow, so reads one by one are done sooner.
 //
-// # Guarantees
+// # What is promised
 //
-// T1. A status never goes back, and at most one job of a class is infantile. Jobs leave the
-// queue in the order of arrival, except those that have nothing to start. Proof: each change
-// is to a greater constant, to infantile only if no other job is, and from the front of the
-// queue. A request that is declined takes its changes back before anybody sees them.
+//   - A status never goes back, and at most one job of a class is infantile (TestStatuses, TestLaws).
+//   - With [Relaxed] no slot stays free while a task could run on it; with [Strict] only while every node that holds a task of such a
+//     job has theta tuples, and then no node has more (TestLaws, TestAgainstOracle).
+//   - Where slots are given by a share, a job holds at most H times its demand, and a job below its floor goes first (TestLaws).
 //
-// T2. With [Relaxed], no slot stays free while a task could run on it. Proof. Suppose a slot
-// is free.
-//
-//   - If an infantile, teenaged or adult job can start something, its task is local, at a cool
-//     node, lost, or at a node that is not cool. Steps 2, 6, 7 and 8 together leave none of
-//     these out.
-//   - If not, D is 0, and the infantile job, if there is one, has nothing to start. So (3)
-//     reads Osen <= T and promotes it. Osen is then the number of busy slots, which is below
-//     T. So (2) lets the first waiting job in, and step 6 or 8 serves it.
-//
-// With [Strict], a slot is free only while every node that holds a task of such a job has
-// theta tuples. If no such job can start anything, no slot is free. Jobs in the queue do not
-// count for that: a slot may wait although its own node holds input of a waiting job. The
-// waiting job would take a slot that the floors of other jobs need as soon as a source is
-// cool, and would leave the queue out of order. On the queues of Figure 7, Strict is as fast
-// as Relaxed within 0.2 % (sojourn compare --gen td-small --bandwidth 12.5MiB --seeds 20 -p
-// td:h=1.3,td:h=1.3,hot-policy=strict).
-//
-// T3. With [Strict], no node has more than theta tuples: one is added only where there are
-// fewer. That is as good as the lifetime of a tuple. If the receiver is the bottleneck, a
-// transfer takes longer than that, and is not counted to its end.
-//
-// T4. Steps 3 and 5 leave occupied <= ceil(H*demand). An adult may hold more by step 7, or
-// from when it was infantile.
-//
-// T5. Let a job be below its floor, and let the slot at hand be able to run a task of it that
-// is local or at a cool node. Then no job that is not below its floor goes before it, except
-// the first group of step 2. This is a floor on slots, not on progress. It holds when a slot
-// is given, not between. With SelfTune, it holds for jobs that are late.
-//
-// T6. A job that becomes teenaged and has tasks enough is adult after at most the longest
-// time of a map task, if all its sources stay cool, slots do not leave, and nothing enters
-// the first group of step 2. Proof: by (3), Osen and the floors of all jobs that are to hold
-// one fit into T. Within that time every slot becomes free once, and steps 1 and 2 give it
-// to jobs below their floors until there are none.
-//
-// T7. Right after a promotion D + Osen <= T; that is (3). R is a sum of integers. It is
-// updated by what changes, and does not drift.
+// docs/theory/td.md has the theorems T1 to T7 with their hypotheses and proofs.
 //
 // # Departures from the paper
 //
-// Errors of the printed algorithms:
-//
-//   - Algorithm 1, lines 9 and 19, say "is empty" for "is not empty".
-//   - Line 1 counts a slot as released by every request, also by a request that got nothing
-//     before.
-//   - Lines 27 and 28 add a senile job to its new set and leave it in the old one.
-//   - A senile job has occupied > 0, not = 0.
-//   - Sets are updated only when the last job of the slot is senile, and by one step. So
-//     promotion and refill never happen together, and when an adult becomes senile, nobody
-//     looks whether another job fits.
-//   - Line 4, and Algorithm 2, lines 10 and 14, assume that GetNonHotspotNode finds something
-//     and that there is an infantile job. At the start no slot has a last job.
-//   - If all adults are at H and the infantile job has nothing to start, slots stay idle:
-//     hence steps 7 and 8.
-//   - If a job falls below its floor while its sources are hot, only its own slots raise it:
-//     hence step 2.
-//   - A demand above T is never granted, and a demand above the size is never held: both are
-//     cut down.
-//   - For D = dmax = T, (1) leaves no H above 1: H is the right hand side, and at least 1.
-//
-// A status only ever grows, and a read that was assigned makes its node hot. So an attempt that is lost
-// is charged: a job that has held its floor with it is no longer teenaged. The law of lost work of package
-// sojourntest does not hold.
-//
-// The paper says nothing about the following:
-//
-//   - Reduces, which are all phases after the first. Once the last map task of a job has
-//     finished, its reduces go first, by arrival: nothing else is left of the job, and its
-//     slots are then soon free for others. Reduces that may start earlier ([sojourn.Phase]
-//     After) go last, so that none holds a slot that a map task could have. Their slots count
-//     in Osen if they share a class with map tasks.
-//   - Tasks that come back, because a node or their output was lost. A senile job stays
-//     senile, and these tasks go first. Tasks that a revision adds go first, too.
-//   - Tasks that are held. If all that is left of a job is held, the job keeps its status, but
-//     counts neither in D nor as infantile, and does not hold up the queue.
-//   - A cancelled job is finished at once. Its attempts count in Osen until they end.
-//   - T may change. Demands are cut down again until the job is promoted.
-//   - amt is the mean over local tasks. The paper's mean is over all tasks, so a job that
-//     reads from afar seems to compute much, and step 5 then lets it read even more. Without
-//     local tasks, amt is what the job's estimates or the options say.
-//   - amt has five significant bits, so that R changes seldom. L and H are kept in
-//     millionths. All decisions are in integers.
-//   - R counts a task at every replica: only the order of R matters.
-//   - Racks do not count. In the paper no read leaves the rack (Section V-A, under Table I).
-//     Here it may: else a slot would stay idle while a task pends, against T1.
-//   - A request that finds nothing leaves no trace. It is repeated at the next event or, with
-//     [Strict], when the first tuple is overdue.
-//
-// [Options.AsPrinted] is what the paper prints. Only those errors are corrected without which
-// it would not run at all. It keeps T1 and breaks T2. Slots stay idle in 8886 of 20,000
-// random clusters (go test ./td -run AsPrinted -rapid.checks=20000 -v), and on the paper's
-// queues for 2 to 4 % of the time (sojourn compare --gen td-small --bandwidth 12.5MiB -p
-// td:as-printed=true,h=1.3).
+// The printed algorithms leave slots idle, and say nothing of reduces, lost tasks, held tasks and slots that come and go.
+// docs/theory/td.md lists the errors and what is done instead. [Options.AsPrinted] is what the paper prints.
 //
 // # Cost
 //

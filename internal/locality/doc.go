@@ -100,11 +100,7 @@
 // not allowed to wait. If a tick is late by d, U may exceed A/16 by the f d of that tick, and the job pays
 // that back before it waits again.
 //
-// Proof. The allowance is A/16 - U, but for what the division of each task's time by 16 rounds down. It
-// falls only while the job lets n = min(f, p) slots go by, at the rate of n, and n is constant between two events. At the
-// start of each such interval the allowance was at least n, or the job would have taken a slot. Next names
-// the last instant at which it is not negative. The sum over jobs is at least what is unused, since a free
-// slot that any of them could use is counted for that one.
+// docs/theory/locality.md has the proof.
 //
 // Tests: TestUnusedIsAShare for one job; TestWaitsLeaveASixteenthUnused, in internal/constructors/pooled,
 // for policies.

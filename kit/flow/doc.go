@@ -56,24 +56,7 @@
 // Level means that both had the same tag and nothing out. The bounds hold whatever is expected, and whatever
 // other flows do: TestBoundExhaustive (all runs of small plans), TestBound.
 //
-// Proof. Let S_i be T_i without what is out, and r_i the number of charges of i that are out. So
-// S_i <= T_i <= S_i + r_i c_i/w_i, and S_i grows by W_i/w_i while i stays active.
-//
-// First line: let i be charged the last time at s. Then T_i(s) <= T_j(s), and r_i(s) + r_j(s) <= N-1 before it.
-// All that i has ended since was out after s, so
-//
-//	S_i <= S_i(s) + (r_i(s)+1) c_i/w_i <= T_j(s) + (r_i(s)+1) c_i/w_i <= S_j(s) + r_j(s) c_j/w_j + (r_i(s)+1) c_i/w_i,
-//
-// and S_j has not fallen. If i was not charged since they were level, nothing of i has ended.
-//
-// Third line: T_i(s) <= T_j(s) before the charge of at most c_i. Nothing else raises T_i, and nothing lowers T_j.
-//
-// Second line: S_i <= v + N c_i/w_i and S_j >= v - N c_j/w_j - K/w_j at any time, so that S_i - S_j is between
-// two numbers that are 2 N u + K/w_i + K/w_j apart. The first one: when i was charged last, T_i was at most v
-// afterwards, since v is the least tag of all active ones or i was not active; from then on at most N charges of i
-// end. Where v was raised or i was lifted to v, it holds as well. The second one: when v was last raised, to the
-// least active tag, T_j was no less if j was active, and if j became active later, T_j was raised to v - K/w_j. At
-// that moment at most N charges of j were out. If a debt was dropped early, v can be beyond T_j: see below.
+// docs/theory/flow.md has the proof.
 //
 // A nested flow has these bounds beside its siblings, whatever goes on elsewhere, with W of its parent: what a
 // flow gets follows level by level.

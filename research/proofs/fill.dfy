@@ -1,7 +1,7 @@
 // FILL, and the bounds of RTMR's admission.
 //
-// Go: Filler.Fill and its definition in the comment of package kit/slotvec; Raise is Max here. The bookings of package rtmr.
-// Theorem: the part "Maps" of the proof in the comment of package rtmr, and Proof-1 and Proof-2 of the paper's appendix, with their
+// Go: Filler.Fill and its definition in the comment of package kit/slotvec. The bookings of package rtmr.
+// Theorem: the part "Maps" of the proof in docs/theory/rtmr.md, and Proof-1 and Proof-2 of the paper's appendix, with their
 // hypothesis that reduces run in the order of the chain.
 //
 // A vector is a sequence of the instants at which slots become available, in any order. One is no later than another if by each

@@ -1,7 +1,7 @@
 // The slack of jobs against fluid fair sharing stays at 0 or above under the protective choice.
 //
 // Go: System of package kit/slack: Advance, Serve, Arrive; the choice is LeastCompletable. Package pfsp rests on it.
-// Theorem: "Protectiveness" in the comment of package kit/slack, with (6) to (9), and Arrive of the table of its rules.
+// Theorem: "Protectiveness" in docs/theory/slack.md, with (6) to (9), and Arrive of the table of its rules.
 //
 // Jobs are in the order in which they complete in the virtual cluster V. Job i has the weight phi[i], completes when virtual time
 // has gone on by u[i], and has w[i] of real work left. So its virtual work v_i is phi[i] u[i]. All numbers are whole: units of
