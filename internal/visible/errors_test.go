@@ -21,13 +21,13 @@ func TestErrors(t *testing.T) {
 	jobs := func(read func(io.Reader) iter.Seq2[*sim.Job, error]) func(string) error {
 		return func(text string) error { return last(read(strings.NewReader(text))) }
 	}
-	graph, hadoop := trace.GraphOptions{File: file}, trace.HadoopOptions{File: file}
+	o := trace.ReadOptions{File: file}
 	for _, r := range []struct {
 		name, text string
 		read       func(text string) error
 	}{
 		{"workload", `{"id":1,"name":"wc","at":12.5,"pool":"etl","phases":[{"class":"map","tasks":1,"time":[10.2],"nodes":[["n1"]]}]}`,
-			jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.Read(r, trace.ReadOptions{File: file}) })},
+			jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.Read(r, o) })},
 		{"cluster", `{"classes":["map"],"nodes":[{"name":"n1","rack":"r","slots":[2],"speed":1}]}`, func(text string) error {
 			_, err := trace.ReadCluster(strings.NewReader(text), file)
 			return err
@@ -37,19 +37,19 @@ func TestErrors(t *testing.T) {
 			return err
 		}},
 		{"swim", "job0\t1\t2\t3\t4\t5\n", jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.ReadSWIM(r, trace.SWIMOptions{File: file}) })},
-		{"swf", "; Version: 2.2\n1 0 5 10 2 -1 -1 2 60 -1 1 3 4 5 6 7 -1 -1\n", jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.ReadSWF(r, trace.SWFOptions{File: file}) })},
+		{"swf", "; Version: 2.2\n1 0 5 10 2 -1 -1 2 60 -1 1 3 4 5 6 7 -1 -1\n", jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.ReadSWF(r, o) })},
 		{"rumen", `{"jobID":"job_1_1","submitTime":1,"launchTime":2,"finishTime":9,"outcome":"SUCCESS","mapTasks":[{"taskID":"t","attempts":[{"attemptID":"a","result":"SUCCESS","startTime":2,"finishTime":4}]}]}`,
-			jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.ReadRumen(r, hadoop) })},
+			jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.ReadRumen(r, o) })},
 		{"sls", `{"am.type":"mapreduce","job.start.ms":0,"job.end.ms":9,"job.id":"j","job.tasks":[{"container.start.ms":1,"container.end.ms":3,"container.type":"map"}]}`,
-			jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.ReadSLS(r, hadoop) })},
+			jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.ReadSLS(r, o) })},
 		{"jhist", "Avro-Json\n" + `{"type":"record"}` + "\n\n" + `{"type":"JOB_SUBMITTED","event":{"x":{"jobid":"job_1_1","submitTime":1}}}` + "\n",
-			jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.ReadJHist(r, hadoop) })},
+			jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.ReadJHist(r, o) })},
 		{"alibaba", "M1,2,j_1,1,Terminated,10,20,100,0.5\nR2_1,1,j_1,1,Terminated,20,30,100,0.5\n",
-			jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.ReadAlibaba(r, graph) })},
+			jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.ReadAlibaba(r, o) })},
 		{"alibaba's jobs in turn", "M1,2,j\u202e,1,Terminated,10,20,100,0.5\nM1,2,k,1,Terminated,10,20,100,0.5\nM1,2,j\u202e,1,Terminated,10,20,100,0.5\n",
-			jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.ReadAlibaba(r, graph) })},
+			jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.ReadAlibaba(r, o) })},
 		{"wfcommons", `{"name":"w","schemaVersion":"1.5","workflow":{"specification":{"tasks":[{"id":"a","children":[],"parents":[]}]},"execution":{"tasks":[{"id":"a","runtimeInSeconds":1}]}}}`,
-			jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.ReadWfCommons(r, graph) })},
+			jobs(func(r io.Reader) iter.Seq2[*sim.Job, error] { return trace.ReadWfCommons(r, o) })},
 		{"history", "policy fifo\n0 SlotAdded slot=0 class=0 node=1\n1 JobArrived job=1 name=\"x\" pool=p phases=1x5\n1 assign 0 1/0/0 attempt=1\n", func(text string) error {
 			return last(history.Read(strings.NewReader(text), file))
 		}},

@@ -2,8 +2,6 @@ package trace
 
 import (
 	"bytes"
-	"cmp"
-	"errors"
 	"io"
 	"iter"
 	"math"
@@ -33,32 +31,20 @@ import (
 // bad, it wraps the error of r, or it says that the options are out of range.
 //
 // Source: github.com/alibaba/clusterdata, cluster-trace-v2018, trace_2018.md and schema.txt.
-func ReadAlibaba(r io.Reader, o GraphOptions) iter.Seq2[*sim.Job, error] {
-	return func(yield func(*sim.Job, error) bool) {
-		if o.Window < 0 {
-			yield(nil, errors.New("trace: Alibaba options: Window is negative"))
-			return
-		}
-		o.Limits = o.Limits.withDefaults()
-		if o.Stats == nil {
-			o.Stats = new(Stats)
-		}
-		a := &alibaba{
-			GraphOptions: o, names: map[string]bool{}, l: newLines(open(r, o.File, o.Limits)),
-			queue: queue{window: cmp.Or(o.Window, defaultWindow), relative: true, stats: o.Stats, yield: yield},
-		}
-		a.read()
-	}
+func ReadAlibaba(r io.Reader, o ReadOptions) iter.Seq2[*sim.Job, error] {
+	return sorted(r, o, func(q *queue) bool {
+		q.relative = true
+		a := &alibaba{queue: q, names: map[string]bool{}, l: newLines(q.in)}
+		return q.eachLine(a.l, a.row) && a.finish()
+	})
 }
 
 // An alibaba reads the table.
 type alibaba struct {
-	GraphOptions // complete
+	*queue
 
 	l     *lines
-	queue queue
 	names map[string]bool // of jobs so far
-	over  bool            // the sequence has ended, with an error or since nobody wants more
 
 	name  string // of the job whose rows are read
 	line  int    // of its first row
@@ -86,39 +72,14 @@ const (
 	aliFields = 9
 )
 
-func (a *alibaba) read() {
-	for {
-		line, err := a.l.next()
-		if err == io.EOF {
-			if a.finish() {
-				a.queue.flush()
-			}
-			return
-		}
-		if err != nil {
-			a.queue.fail(err)
-			return
-		}
-		if isBlank(line) {
-			continue
-		}
-		if f := a.row(line); f != nil {
-			a.queue.fail(a.l.fault(f))
-			return
-		} else if a.over {
-			return
-		}
-	}
-}
-
-// row reads a row, after it has finished the job before, if the row begins another.
-func (a *alibaba) row(line []byte) *fault {
+// row reads a row, after it has finished the job before, if the row begins another. It reports whether to go on.
+func (a *alibaba) row(line []byte) (bool, *fault) {
 	if !utf8.Valid(line) {
-		return faultf(0, "the row is not UTF-8")
+		return false, faultf(0, "the row is not UTF-8")
 	}
 	fields := bytes.Split(bytes.TrimRight(line, "\r\n"), []byte(","))
 	if len(fields) != aliFields {
-		return faultf(0, "%d fields, want %d: task, instances, job, type, status, start, end, cpu, memory", len(fields), aliFields)
+		return false, faultf(0, "%d fields, want %d: task, instances, job, type, status, start, end, cpu, memory", len(fields), aliFields)
 	}
 	off := func(field int) (at int) {
 		for _, f := range fields[:field] {
@@ -128,15 +89,14 @@ func (a *alibaba) row(line []byte) *fault {
 	}
 	name := string(fields[aliJob])
 	if name == "" {
-		return faultf(off(aliJob), "a row without a job")
+		return false, faultf(off(aliJob), "a row without a job")
 	}
 	if name != a.name {
 		if a.names[name] {
-			return faultf(off(aliJob), "job %s has rows further up: the rows of a job have to follow one another", shown(fields[aliJob]))
+			return false, faultf(off(aliJob), "job %s has rows further up: the rows of a job have to follow one another", shown(fields[aliJob]))
 		}
 		if !a.finish() {
-			a.over = true
-			return nil
+			return false, nil
 		}
 		a.names[name] = true
 		a.name, a.line, a.whole = name, a.l.n, true
@@ -149,11 +109,11 @@ func (a *alibaba) row(line []byte) *fault {
 	row.end, ok[2] = aliNumber(fields[aliEnd])
 	for i, field := range [...]int{aliInstances, aliStart, aliEnd} {
 		if !ok[i] {
-			return faultf(off(field), "want an integer, or nothing, found %s", shown(fields[field]))
+			return false, faultf(off(field), "want an integer, or nothing, found %s", shown(fields[field]))
 		}
 	}
-	if instances > int64(min(sojourn.MaxTasks, a.Limits.Tasks)) {
-		return faultf(off(aliInstances), "more than %d tasks in a job", a.Limits.Tasks)
+	if instances > int64(min(sojourn.MaxTasks, a.limits.tasks)) {
+		return false, faultf(off(aliInstances), "more than %d tasks in a job", a.limits.tasks)
 	}
 	row.instances = int(instances)
 	row.number, row.needs = aliNames(string(fields[aliTask]))
@@ -161,10 +121,10 @@ func (a *alibaba) row(line []byte) *fault {
 		a.whole = false
 	}
 	if len(a.rows) == sojourn.MaxPhases {
-		return faultf(0, "more than %d phases in a job", sojourn.MaxPhases)
+		return false, faultf(0, "more than %d phases in a job", sojourn.MaxPhases)
 	}
 	a.rows = append(a.rows, row)
-	return nil
+	return true, nil
 }
 
 // aliNumber reads an integer below 2^33, such as 3 or 3.0; -1 if there is none. Others are seconds out of
@@ -213,7 +173,7 @@ func (a *alibaba) finish() bool {
 		return true
 	}
 	fail := func(reason string) bool {
-		return a.queue.fail(&Error{a.l.in.file, a.line, 1, reason})
+		return a.fail(&Error{a.in.file, a.line, 1, reason})
 	}
 	numbered := map[string][]int{}
 	g, first := new(graph), rows[0].start
@@ -236,9 +196,9 @@ func (a *alibaba) finish() bool {
 			}
 		}
 	}
-	j, reason := g.job(&a.GraphOptions, a.name, sojourn.Time(first)*sojourn.Time(time.Second))
+	j, reason := g.job(&a.ReadOptions, a.name, sojourn.Time(first)*sojourn.Time(time.Second))
 	if reason != "" {
 		return fail(reason)
 	}
-	return j == nil || a.queue.add(a.l.in.file, held{j, a.line, 1})
+	return j == nil || a.add(held{j, a.line, 1})
 }

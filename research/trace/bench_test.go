@@ -72,5 +72,5 @@ func BenchmarkReadTrace(b *testing.B) {
 		})
 	}
 	read("swim", swim.String(), func(r io.Reader) iter.Seq2[*sim.Job, error] { return ReadSWIM(r, SWIMOptions{}) })
-	read("swf", swf.String(), func(r io.Reader) iter.Seq2[*sim.Job, error] { return ReadSWF(r, SWFOptions{}) })
+	read("swf", swf.String(), func(r io.Reader) iter.Seq2[*sim.Job, error] { return ReadSWF(r, ReadOptions{}) })
 }

@@ -110,7 +110,7 @@ func ReadCluster(r io.Reader, file string) (sim.Cluster, error) {
 
 // readCluster is ReadCluster with a limit on the bytes of text.
 func readCluster(r io.Reader, file string, most int64) (sim.Cluster, error) {
-	in := open(r, file, Limits{Bytes: most}.withDefaults())
+	in := open(r, file, limits{bytes: most}.withDefaults())
 	text, err := io.ReadAll(in)
 	if err != nil {
 		line, column := place(text, len(text))

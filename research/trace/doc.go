@@ -187,6 +187,6 @@
 // # Errors
 //
 // If the input is wrong, an [*Error] says what, with the line and the column. The first error ends
-// a sequence: nothing comes after it, and the jobs before it stay valid. [Limits] keep broken and
+// a sequence: nothing comes after it, and the jobs before it stay valid. Limits keep broken and
 // hostile input from exhausting memory.
 package trace

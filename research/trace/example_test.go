@@ -71,7 +71,7 @@ func ExampleReadRumen() {
   {"result":"FAILED","startTime":1000000003000,"finishTime":1000000008000}]}]}
 `
 	var stats trace.Stats
-	read := trace.ReadRumen(strings.NewReader(jobs), trace.HadoopOptions{
+	read := trace.ReadRumen(strings.NewReader(jobs), trace.ReadOptions{
 		Nodes: func(host string) sojourn.NodeID { return nodes[host] },
 		Stats: &stats,
 	})

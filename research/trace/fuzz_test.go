@@ -37,8 +37,8 @@ func checkPlace(t *testing.T, data []byte, err error) {
 }
 
 // fuzzLimits keep an input from taking more than a moment.
-func fuzzLimits() Limits {
-	return Limits{Line: 1 << 14, Bytes: 1 << 20, Tasks: 1 << 10, Depth: 16, String: 1 << 10}
+func fuzzLimits() limits {
+	return limits{line: 1 << 14, bytes: 1 << 20, tasks: 1 << 10, depth: 16, text: 1 << 10}
 }
 
 func FuzzWorkload(f *testing.F) {
@@ -55,7 +55,7 @@ func FuzzWorkload(f *testing.F) {
 	}
 	f.Add(zip(f, goodLine))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		jobs, err := collect(t, Read(bytes.NewReader(data), ReadOptions{Limits: fuzzLimits()}))
+		jobs, err := collect(t, Read(bytes.NewReader(data), ReadOptions{limits: fuzzLimits()}))
 		if err != nil {
 			checkPlace(t, data, err)
 		}
@@ -112,7 +112,7 @@ func FuzzSWIM(f *testing.F) {
 	}
 	f.Add(zip(f, "job0\t49\t49\t740773\t2339561\t627471\n"), 3.0, false)
 	f.Fuzz(func(t *testing.T, data []byte, scale float64, noise bool) {
-		o := SWIMOptions{ByteScale: scale, Limits: fuzzLimits()}
+		o := SWIMOptions{ByteScale: scale, limits: fuzzLimits()}
 		if noise {
 			o.Noise = 0.5
 		}

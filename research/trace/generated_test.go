@@ -121,7 +121,7 @@ func TestGeneratedHadoop(t *testing.T) {
 				tc.write(&list[i], &text, i)
 			}
 			var stats Stats
-			compareSamples(t, tc.read(strings.NewReader(text.String()), Limits{}, &stats), list, func(got time.Duration, ms int64) bool {
+			compareSamples(t, tc.read(strings.NewReader(text.String()), limits{}, &stats), list, func(got time.Duration, ms int64) bool {
 				return got == time.Duration(ms)*time.Millisecond
 			})
 			if stats.Jobs != int64(len(list)) {

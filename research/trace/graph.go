@@ -12,21 +12,6 @@ import (
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
-// GraphOptions say how to read a trace of jobs whose tasks form a graph, by [ReadAlibaba] and
-// [ReadWfCommons]. The zero value is the simple case.
-type GraphOptions struct {
-	// File is what errors call the input. Empty means "-".
-	File string
-
-	// Window is how many jobs are held back for sorting by arrival. Zero means 100.
-	Window int
-
-	// Stats, unless nil, counts what the reader leaves out.
-	Stats *Stats
-
-	Limits Limits
-}
-
 // maxEdges bounds how many pairs of tasks of one job wait for each other.
 const maxEdges = 1 << 22
 
@@ -84,7 +69,7 @@ func (g *graph) order() []int {
 
 // job returns the job of a graph; nil if its vertices wait for each other in a circle, which it counts.
 // The text says what is wrong with the job.
-func (g *graph) job(o *GraphOptions, name string, at sojourn.Time) (*sim.Job, string) {
+func (g *graph) job(o *ReadOptions, name string, at sojourn.Time) (*sim.Job, string) {
 	order := g.order()
 	if len(order) < len(g.vertices) {
 		o.Stats.counts[jobsCircular]++
@@ -109,8 +94,8 @@ func (g *graph) job(o *GraphOptions, name string, at sojourn.Time) (*sim.Job, st
 		if len(x.times) == 1 && x.tasks > 1 {
 			times = sim.Times{Each: x.times[0]}
 		}
-		if tasks += x.tasks; tasks > o.Limits.Tasks {
-			return nil, fmt.Sprintf("more than %d tasks in a job", o.Limits.Tasks)
+		if tasks += x.tasks; tasks > o.limits.tasks {
+			return nil, fmt.Sprintf("more than %d tasks in a job", o.limits.tasks)
 		}
 		sum, ok := total(times.Each, times.List, x.tasks)
 		if !ok || sum > math.MaxInt64-work {

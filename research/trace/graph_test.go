@@ -16,12 +16,12 @@ import (
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
-func readAlibaba(r io.Reader, limits Limits, stats *Stats) iter.Seq2[*sim.Job, error] {
-	return ReadAlibaba(r, GraphOptions{Limits: limits, Stats: stats})
+func readAlibaba(r io.Reader, limits limits, stats *Stats) iter.Seq2[*sim.Job, error] {
+	return ReadAlibaba(r, ReadOptions{limits: limits, Stats: stats})
 }
 
-func readWfCommons(r io.Reader, limits Limits, stats *Stats) iter.Seq2[*sim.Job, error] {
-	return ReadWfCommons(r, GraphOptions{Limits: limits, Stats: stats})
+func readWfCommons(r io.Reader, limits limits, stats *Stats) iter.Seq2[*sim.Job, error] {
+	return ReadWfCommons(r, ReadOptions{limits: limits, Stats: stats})
 }
 
 func testdata(t testing.TB, name string) string {
@@ -69,7 +69,7 @@ func TestGraphFaults(t *testing.T) {
 		{readWfCommons, `{"workflow":{"tasks":[{"id":"a","runtimeInSeconds":-1}]}}`, "-:1:52:"},
 		{readWfCommons, `{"workflow":{"tasks":[{"id":"a","parents":"b"}]}}`, "want a list"},
 	} {
-		_, err := collect(t, tc.read(strings.NewReader(tc.text), Limits{}, nil))
+		_, err := collect(t, tc.read(strings.NewReader(tc.text), limits{}, nil))
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%q: %v, want %s", brief([]byte(tc.text)), err, tc.want)
 		}
@@ -99,7 +99,7 @@ func TestMergedGraphsWaitForTheSame(t *testing.T) {
 			text.WriteString("]}")
 		}
 		var j *sim.Job
-		for job, err := range ReadWfCommons(strings.NewReader(`{"workflow":{"tasks":[`+text.String()+`]}}`), GraphOptions{}) {
+		for job, err := range ReadWfCommons(strings.NewReader(`{"workflow":{"tasks":[`+text.String()+`]}}`), ReadOptions{}) {
 			if j = job; err != nil {
 				t.Fatal(err)
 			}

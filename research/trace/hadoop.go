@@ -14,79 +14,26 @@ import (
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
-// A PoolKey says which attribute of a recorded job becomes its pool. A job
-// without the attribute has the pool "".
-type PoolKey uint8
-
-const (
-	PoolQueue PoolKey = iota // the queue it was submitted to
-	PoolUser                 // its user
-	PoolGroup                // the group of its user, in SWF only
-	PoolNone                 // no pool
-)
-
-// defaultWindow is the number of jobs that are held back.
-const defaultWindow = 100
-
-// HadoopOptions say how to read Hadoop's records, by [ReadRumen], [ReadSLS] and
-// [ReadJHist]. The zero value is the simple case.
-type HadoopOptions struct {
-	// File is what errors call the input. Empty means "-".
-	File string
-
-	// Nodes returns the number of the node of a host, or 0 if there is no such
-	// node. The reader leaves a place without a node out and counts it; a task
-	// without any place runs equally well anywhere. To make such a task read
-	// remotely instead, give the host the number of a node without slots. Nil
-	// numbers the hosts from 1, in the order in which they first appear.
-	Nodes func(host string) sojourn.NodeID
-
-	// Pool says what becomes the pool of a job.
-	Pool PoolKey
-
-	// OnlySuccessful drops the jobs that failed or were killed.
-	OnlySuccessful bool
-
-	// Window is how many jobs are held back for sorting by submission. Zero
-	// means 100.
-	Window int
-
-	// Stats, unless nil, counts what the reader leaves out.
-	Stats *Stats
-
-	Limits Limits
-}
-
 // A hadoopReader turns records into jobs.
 type hadoopReader struct {
-	HadoopOptions // complete
-
-	in    *input
+	*queue
 	names map[string]sojourn.NodeID // numbers given out if Nodes was nil
-	queue queue
 }
 
 // readHadoop returns the jobs that read finds. read returns false to end the
 // sequence after it has reported an error.
-func readHadoop(r io.Reader, o HadoopOptions, read func(*hadoopReader) bool) iter.Seq2[*sim.Job, error] {
-	return func(yield func(*sim.Job, error) bool) {
-		if o.Window < 0 || o.Pool > PoolNone || o.Pool == PoolGroup {
-			yield(nil, errors.New("trace: Hadoop options: Window is negative, or Pool is not one that Hadoop records"))
-			return
+func readHadoop(r io.Reader, o ReadOptions, read func(*hadoopReader) bool) iter.Seq2[*sim.Job, error] {
+	return sorted(r, o, func(q *queue) bool {
+		if q.Pool == PoolGroup {
+			return q.fail(errors.New("trace: options: Hadoop records no groups for Pool"))
 		}
-		o.Limits = o.Limits.withDefaults()
-		h := &hadoopReader{HadoopOptions: o, in: open(r, o.File, o.Limits), names: map[string]sojourn.NodeID{}}
-		if h.Stats == nil {
-			h.Stats = new(Stats)
-		}
+		h := &hadoopReader{queue: q, names: map[string]sojourn.NodeID{}}
 		if h.Nodes == nil {
 			h.Nodes = h.number
 		}
-		h.queue = queue{window: cmp.Or(o.Window, defaultWindow), relative: true, stats: h.Stats, yield: yield}
-		if read(h) {
-			h.queue.flush()
-		}
-	}
+		h.relative = true
+		return read(h)
+	})
 }
 
 // number numbers hosts in the order of their appearance.
@@ -314,8 +261,8 @@ func (h *hadoopReader) node(host string) sojourn.NodeID {
 
 // addTask adds a task to a phase, unless there are too many in the job.
 func (h *hadoopReader) addTask(r *record, class sojourn.Class) (*recordedTask, string) {
-	if len(r.phases[sojourn.MapClass].tasks)+len(r.phases[sojourn.ReduceClass].tasks) >= h.Limits.Tasks {
-		return nil, fmt.Sprintf("more than %d tasks in a job", h.Limits.Tasks)
+	if len(r.phases[sojourn.MapClass].tasks)+len(r.phases[sojourn.ReduceClass].tasks) >= h.limits.tasks {
+		return nil, fmt.Sprintf("more than %d tasks in a job", h.limits.tasks)
 	}
 	p := &r.phases[class]
 	p.tasks = append(p.tasks, recordedTask{size: -1})

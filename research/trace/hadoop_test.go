@@ -39,22 +39,22 @@ func openData(t *testing.T, elem ...string) *os.File {
 }
 
 // A reader reads a format, with the options that all formats have.
-type reader func(r io.Reader, limits Limits, stats *Stats) iter.Seq2[*sim.Job, error]
+type reader func(r io.Reader, limits limits, stats *Stats) iter.Seq2[*sim.Job, error]
 
-func readRumen(r io.Reader, limits Limits, stats *Stats) iter.Seq2[*sim.Job, error] {
-	return ReadRumen(r, HadoopOptions{Limits: limits, Stats: stats})
+func readRumen(r io.Reader, limits limits, stats *Stats) iter.Seq2[*sim.Job, error] {
+	return ReadRumen(r, ReadOptions{limits: limits, Stats: stats})
 }
 
-func readSLS(r io.Reader, limits Limits, stats *Stats) iter.Seq2[*sim.Job, error] {
-	return ReadSLS(r, HadoopOptions{Limits: limits, Stats: stats})
+func readSLS(r io.Reader, limits limits, stats *Stats) iter.Seq2[*sim.Job, error] {
+	return ReadSLS(r, ReadOptions{limits: limits, Stats: stats})
 }
 
-func readJHist(r io.Reader, limits Limits, stats *Stats) iter.Seq2[*sim.Job, error] {
-	return ReadJHist(r, HadoopOptions{Limits: limits, Stats: stats})
+func readJHist(r io.Reader, limits limits, stats *Stats) iter.Seq2[*sim.Job, error] {
+	return ReadJHist(r, ReadOptions{limits: limits, Stats: stats})
 }
 
-func readSWF(r io.Reader, limits Limits, stats *Stats) iter.Seq2[*sim.Job, error] {
-	return ReadSWF(r, SWFOptions{Limits: limits, Stats: stats})
+func readSWF(r io.Reader, limits limits, stats *Stats) iter.Seq2[*sim.Job, error] {
+	return ReadSWF(r, ReadOptions{limits: limits, Stats: stats})
 }
 
 // The counts are from the README of the data. Those of the histories come from their
@@ -88,7 +88,7 @@ func TestRealTraces(t *testing.T) {
 	for _, tc := range tests {
 		f := openData(t, tc.file...)
 		var stats Stats
-		jobs, err := collect(t, tc.read(f, Limits{}, &stats))
+		jobs, err := collect(t, tc.read(f, limits{}, &stats))
 		if err != nil {
 			t.Errorf("%s: %v", tc.file[1], err)
 		}
@@ -132,7 +132,7 @@ func TestRumenTraceMatchesItsTable(t *testing.T) {
 		t.Errorf("%d nodes, %d racks, %v slots, want 1545, 41, 3090 of each", len(topology.Nodes), len(racks), topology.Capacity())
 	}
 	var stats Stats
-	jobs, err := collect(t, ReadRumen(openData(t, "rumen", "19-jobs.trace.json.gz"), HadoopOptions{
+	jobs, err := collect(t, ReadRumen(openData(t, "rumen", "19-jobs.trace.json.gz"), ReadOptions{
 		Nodes: func(host string) sojourn.NodeID { return nodes[host] }, Pool: PoolUser, Stats: &stats,
 	}))
 	if err != nil {
@@ -414,7 +414,7 @@ func TestHadoopRecords(t *testing.T) {
 		}
 		for format, text := range map[string]string{"rumen": m.rumen(end), "jhist": m.jhist(end)} {
 			var stats Stats
-			o := HadoopOptions{Nodes: number, Stats: &stats}
+			o := ReadOptions{Nodes: number, Stats: &stats}
 			read := ReadRumen
 			if format == "jhist" {
 				read = ReadJHist
@@ -505,7 +505,7 @@ func TestJobsComeInTheOrderOfArrival(t *testing.T) {
 
 		var got []int
 		var failure error
-		for j, err := range ReadRumen(strings.NewReader(text.String()), HadoopOptions{Window: window}) {
+		for j, err := range ReadRumen(strings.NewReader(text.String()), ReadOptions{Window: window}) {
 			if failure = err; err != nil {
 				break
 			}
@@ -546,7 +546,7 @@ func TestTruncatedTraces(t *testing.T) {
 	for _, s := range samples {
 		for n := 0; n < len(s.text); n += step {
 			text := s.text[:n]
-			jobs, err := collect(t, s.read(strings.NewReader(text), Limits{}, nil))
+			jobs, err := collect(t, s.read(strings.NewReader(text), limits{}, nil))
 			if err == nil {
 				if rest := strings.TrimSpace(text); len(jobs) == 0 && rest != "" && !strings.HasPrefix(rest, ";") {
 					t.Errorf("%s: %q: no job and no error", s.name, text)
@@ -559,7 +559,7 @@ func TestTruncatedTraces(t *testing.T) {
 			}
 			checkPlace(t, []byte(text), err)
 		}
-		jobs, err := collect(t, s.read(strings.NewReader(s.text), Limits{}, nil))
+		jobs, err := collect(t, s.read(strings.NewReader(s.text), limits{}, nil))
 		if len(jobs) != 2 || err != nil {
 			t.Errorf("%s: %d jobs, error %v, want 2 jobs", s.name, len(jobs), err)
 		}
@@ -568,26 +568,26 @@ func TestTruncatedTraces(t *testing.T) {
 
 func TestTracesFromGzip(t *testing.T) {
 	for _, s := range samples {
-		plain, err := collect(t, s.read(strings.NewReader(s.text), Limits{}, nil))
+		plain, err := collect(t, s.read(strings.NewReader(s.text), limits{}, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
 		whole := zip(t, s.text)
-		jobs, err := collect(t, s.read(iotest.OneByteReader(bytes.NewReader(whole)), Limits{}, nil))
+		jobs, err := collect(t, s.read(iotest.OneByteReader(bytes.NewReader(whole)), limits{}, nil))
 		if err != nil || !reflect.DeepEqual(jobs, plain) {
 			t.Errorf("%s: %d jobs, error %v, want those of the plain text", s.name, len(jobs), err)
 		}
-		_, err = collect(t, s.read(bytes.NewReader(whole[:len(whole)-8]), Limits{}, nil))
+		_, err = collect(t, s.read(bytes.NewReader(whole[:len(whole)-8]), limits{}, nil))
 		if e, ok := err.(*Error); !ok || !strings.Contains(e.Reason, "gzip data: unexpected EOF") {
 			t.Errorf("%s: truncated gzip data: error %v", s.name, err)
 		}
 		bomb := zip(t, s.text+strings.Repeat("\n", 1<<20))
-		_, err = collect(t, s.read(bytes.NewReader(bomb), Limits{Bytes: 1 << 16}, nil))
+		_, err = collect(t, s.read(bytes.NewReader(bomb), limits{bytes: 1 << 16}, nil))
 		if e, ok := err.(*Error); !ok || !strings.Contains(e.Reason, "more than 65536 bytes of text") {
 			t.Errorf("%s: a bomb: error %v", s.name, err)
 		}
 		r := &failing{strings.NewReader(s.text), io.ErrClosedPipe}
-		if _, err = collect(t, s.read(r, Limits{}, nil)); err == nil || !strings.Contains(err.Error(), "closed pipe") {
+		if _, err = collect(t, s.read(r, limits{}, nil)); err == nil || !strings.Contains(err.Error(), "closed pipe") {
 			t.Errorf("%s: a reader that fails: error %v", s.name, err)
 		}
 	}
@@ -597,7 +597,7 @@ func TestTracesFromGzip(t *testing.T) {
 func TestTracesStopEarly(t *testing.T) {
 	for _, s := range samples {
 		n := 0
-		for _, err := range s.read(strings.NewReader(s.text+s.text), Limits{}, nil) {
+		for _, err := range s.read(strings.NewReader(s.text+s.text), limits{}, nil) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -611,9 +611,9 @@ func TestTracesStopEarly(t *testing.T) {
 }
 
 func TestHadoopOptionsOutOfRange(t *testing.T) {
-	for _, o := range []HadoopOptions{{Window: -1}, {Pool: PoolGroup}, {Pool: PoolNone + 1}} {
+	for _, o := range []ReadOptions{{Window: -1}, {Pool: PoolGroup}, {Pool: PoolNone + 1}} {
 		jobs, err := collect(t, ReadRumen(strings.NewReader(rumenSample), o))
-		if err == nil || len(jobs) > 0 || !strings.HasPrefix(err.Error(), "trace: Hadoop options: ") {
+		if err == nil || len(jobs) > 0 || !strings.HasPrefix(err.Error(), "trace: options: ") {
 			t.Errorf("%+v: %d jobs, error %v, want an error of the options", o, len(jobs), err)
 		}
 	}

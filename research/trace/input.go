@@ -11,58 +11,58 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
-// Limits bound the cost of input, so that a broken or hostile file causes an
+// limits bound the cost of input, so that a broken or hostile file causes an
 // error and not the end of the process. Zero means the default.
-type Limits struct {
-	// Line is the greatest length of a line in bytes, or of a JSON object in
+type limits struct {
+	// line is the greatest length of a line in bytes, or of a JSON object in
 	// formats made of these. Zero means 64 MiB. A reader holds one in memory.
-	Line int
+	line int
 
-	// Bytes is the size of the whole input after decompression. Zero means
+	// bytes is the size of the whole input after decompression. Zero means
 	// 16 GiB.
-	Bytes int64
+	bytes int64
 
-	// Ratio is how many bytes of text a byte of gzip data may stand for, on
+	// ratio is how many bytes of text a byte of gzip data may stand for, on
 	// average from the start. It is checked only after 64 MiB of text. Zero means
 	// 500: lists of equal numbers reach some hundreds, a gzip bomb 1000.
-	Ratio int64
+	ratio int64
 
-	// Tasks is the number of tasks of a job. Zero means 2^24.
-	Tasks int
+	// tasks is the number of tasks of a job. Zero means 2^24.
+	tasks int
 
-	// Spread is how many values the single numbers for bytes and delay may stand
+	// spread is how many values the single numbers for bytes and delay may stand
 	// for, one for each task, in all jobs of a workload. Zero means 2^26, which
 	// is half a gigabyte if all jobs are kept.
-	Spread int
+	spread int
 
-	// Depth is the greatest nesting of lists and objects of a trace in JSON.
+	// depth is the greatest nesting of lists and objects of a trace in JSON.
 	// Zero means 64: Hadoop's have less than ten.
-	Depth int
+	depth int
 
-	// String is the length of the longest string of a trace in JSON, in bytes.
+	// text is the length of the longest string of a trace in JSON, in bytes.
 	// Zero means 1 MiB.
-	String int
+	text int
 }
 
 // withDefaults returns l with its zero fields replaced.
-func (l Limits) withDefaults() Limits {
-	l.Line = cmp.Or(l.Line, 64<<20)
-	l.Bytes = cmp.Or(l.Bytes, 16<<30)
-	l.Ratio = cmp.Or(l.Ratio, 500)
-	l.Tasks = cmp.Or(l.Tasks, 1<<24)
-	l.Spread = cmp.Or(l.Spread, 1<<26)
-	l.Depth = cmp.Or(l.Depth, 64)
-	l.String = cmp.Or(l.String, 1<<20)
+func (l limits) withDefaults() limits {
+	l.line = cmp.Or(l.line, 64<<20)
+	l.bytes = cmp.Or(l.bytes, 16<<30)
+	l.ratio = cmp.Or(l.ratio, 500)
+	l.tasks = cmp.Or(l.tasks, 1<<24)
+	l.spread = cmp.Or(l.spread, 1<<26)
+	l.depth = cmp.Or(l.depth, 64)
+	l.text = cmp.Or(l.text, 1<<20)
 	return l
 }
 
-// ratioFloor is the amount of text below which Limits.Ratio does not count.
+// ratioFloor is the amount of text below which limits.ratio does not count.
 const ratioFloor = 64 << 20
 
 // An input is text from a reader, decompressed if need be, within limits.
 type input struct {
 	file   string
-	limits Limits
+	limits limits
 	raw    source
 	text   *unmarked
 	zipped bool
@@ -74,7 +74,7 @@ var errInput = errors.New("bad input")
 
 // open returns the text that r delivers. It decompresses the text if this begins
 // like gzip data. limits have no defaults left to fill in.
-func open(r io.Reader, file string, limits Limits) *input {
+func open(r io.Reader, file string, limits limits) *input {
 	in := &input{file: cmp.Or(file, "-"), limits: limits, raw: source{r: r}}
 	buf := bufio.NewReaderSize(&in.raw, 1<<16)
 	if magic, _ := buf.Peek(2); string(magic) == "\x1f\x8b" {
@@ -91,11 +91,11 @@ func (in *input) Read(p []byte) (int, error) {
 	n, err := in.text.Read(p)
 	in.size += int64(n)
 	switch {
-	case in.size > in.limits.Bytes:
-		n -= int(min(in.size-in.limits.Bytes, int64(n)))
-		err = fmt.Errorf("%w: more than %d bytes of text", errInput, in.limits.Bytes)
-	case in.zipped && in.size > ratioFloor && in.size/in.limits.Ratio > in.raw.n:
-		err = fmt.Errorf("%w: %d bytes of gzip data make more than %d times as much text", errInput, in.raw.n, in.limits.Ratio)
+	case in.size > in.limits.bytes:
+		n -= int(min(in.size-in.limits.bytes, int64(n)))
+		err = fmt.Errorf("%w: more than %d bytes of text", errInput, in.limits.bytes)
+	case in.zipped && in.size > ratioFloor && in.size/in.limits.ratio > in.raw.n:
+		err = fmt.Errorf("%w: %d bytes of gzip data make more than %d times as much text", errInput, in.raw.n, in.limits.ratio)
 	case in.zipped && err != nil && err != io.EOF && in.raw.err == nil:
 		err = fmt.Errorf("%w: gzip data: %w", errInput, err)
 	}
@@ -191,8 +191,8 @@ func (l *lines) next() ([]byte, error) {
 			text = line[:len(line)-1]
 		}
 		switch {
-		case len(text) > l.in.limits.Line:
-			return nil, l.fault(faultf(l.in.limits.Line, "line is longer than %d bytes", l.in.limits.Line))
+		case len(text) > l.in.limits.line:
+			return nil, l.fault(faultf(l.in.limits.line, "line is longer than %d bytes", l.in.limits.line))
 		case err == nil, err == io.EOF && len(line) > 0:
 			return text, nil
 		case err == io.EOF:

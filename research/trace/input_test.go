@@ -113,18 +113,18 @@ func TestLineWithoutEnd(t *testing.T) {
 func TestLimitOfLine(t *testing.T) {
 	text := goodLine[:len(goodLine)-1]
 	for _, end := range []string{"", "\n", "\n\n"} {
-		_, err := collect(t, Read(strings.NewReader(text+end), ReadOptions{Limits: Limits{Line: len(text)}}))
+		_, err := collect(t, Read(strings.NewReader(text+end), ReadOptions{limits: limits{line: len(text)}}))
 		if err != nil {
 			t.Errorf("line as long as the limit, then %q: %v", end, err)
 		}
-		_, err = collect(t, Read(strings.NewReader(text+end), ReadOptions{Limits: Limits{Line: len(text) - 1}}))
+		_, err = collect(t, Read(strings.NewReader(text+end), ReadOptions{limits: limits{line: len(text) - 1}}))
 		checkError(t, text+end, err, "-", 1, len(text), "line is longer than")
 	}
 }
 
 func TestLimitOfBytes(t *testing.T) {
 	text := goodLine + "\n"
-	jobs, err := collect(t, Read(strings.NewReader(text), ReadOptions{Limits: Limits{Bytes: int64(len(text))}}))
+	jobs, err := collect(t, Read(strings.NewReader(text), ReadOptions{limits: limits{bytes: int64(len(text))}}))
 	if err != nil || len(jobs) != 1 {
 		t.Errorf("input as long as the limit: %d jobs, error %v", len(jobs), err)
 	}
@@ -132,7 +132,7 @@ func TestLimitOfBytes(t *testing.T) {
 		"text": io.MultiReader(strings.NewReader(text), endless(' ')),
 		"gzip": bytes.NewReader(zip(t, text+strings.Repeat(" ", 1<<20))),
 	} {
-		jobs, err := collect(t, Read(r, ReadOptions{Limits: Limits{Bytes: int64(len(text)) + 7}}))
+		jobs, err := collect(t, Read(r, ReadOptions{limits: limits{bytes: int64(len(text)) + 7}}))
 		checkError(t, name, err, "-", 3, 8, "more than 56 bytes of text")
 		if len(jobs) != 1 {
 			t.Errorf("%s: %d jobs before the error, want 1", name, len(jobs))
@@ -155,7 +155,7 @@ func TestGzipBomb(t *testing.T) {
 	if e.Line < first || e.Line > first+1 {
 		t.Errorf("stopped at line %d, want %d or the next one", e.Line, first)
 	}
-	if _, err := collect(t, Read(bytes.NewReader(bomb), ReadOptions{Limits: Limits{Ratio: 2000}})); err != nil {
+	if _, err := collect(t, Read(bytes.NewReader(bomb), ReadOptions{limits: limits{ratio: 2000}})); err != nil {
 		t.Errorf("with a limit of 2000: %v", err)
 	}
 }
@@ -169,7 +169,7 @@ func readAnything() map[string]func(r io.Reader) (any, error) {
 		"topology": func(r io.Reader) (any, error) { return ReadTopology(r, TopologyOptions{}) },
 	}
 	for _, s := range samples {
-		all[s.name] = func(r io.Reader) (any, error) { return gather(s.read(r, Limits{}, nil)) }
+		all[s.name] = func(r io.Reader) (any, error) { return gather(s.read(r, limits{}, nil)) }
 	}
 	return all
 }

@@ -14,7 +14,7 @@ import (
 // file), or the jobs of several that follow one another, as [ReadRumen] does: the
 // arrivals count from the first one. It keeps the tasks of one history and the
 // jobs of the window in memory.
-func ReadJHist(r io.Reader, o HadoopOptions) iter.Seq2[*sim.Job, error] {
+func ReadJHist(r io.Reader, o ReadOptions) iter.Seq2[*sim.Job, error] {
 	return readHadoop(r, o, func(h *hadoopReader) bool {
 		hr := historyReader{hadoopReader: h, lines: newLines(h.in)}
 		return hr.read()
@@ -55,7 +55,7 @@ func (r *historyReader) read() bool {
 			return r.finish()
 		}
 		if err != nil {
-			return r.queue.fail(err)
+			return r.fail(err)
 		}
 		var f *fault
 		switch {
@@ -72,7 +72,7 @@ func (r *historyReader) read() bool {
 			f = r.line(line)
 		}
 		if f != nil {
-			return r.queue.fail(r.lines.fault(f))
+			return r.fail(r.lines.fault(f))
 		}
 		r.last = r.lines.fault(&fault{off: len(line)})
 	}
@@ -87,7 +87,7 @@ func (r *historyReader) finish() bool {
 	fail := func(place *Error, reason string) bool {
 		e := *place
 		e.Reason = reason
-		return r.queue.fail(&e)
+		return r.fail(&e)
 	}
 	switch {
 	case !r.ended:
@@ -99,12 +99,12 @@ func (r *historyReader) finish() bool {
 	if reason != "" {
 		return fail(r.submit, reason)
 	}
-	return job == nil || r.queue.add(r.in.file, held{job, r.submit.Line, r.submit.Column})
+	return job == nil || r.add(held{job, r.submit.Line, r.submit.Column})
 }
 
 // line reads a line of JSON: the schema, and then the events.
 func (r *historyReader) line(text []byte) *fault {
-	if f := checkNesting(text, &r.Limits); f != nil {
+	if f := checkNesting(text, &r.limits); f != nil {
 		return f
 	}
 	c := newCursor(text)

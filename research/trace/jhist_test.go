@@ -36,7 +36,7 @@ func TestJHistSample(t *testing.T) {
 	second := strings.ReplaceAll(strings.ReplaceAll(jhistSample, "JOB_FINISHED", "JOB_KILLED"), "1000000001000", "1000000000500")
 	var stats Stats
 	nodes := map[string]sojourn.NodeID{"n1": 1, "n2": 2}
-	jobs, err := collect(t, ReadJHist(strings.NewReader(jhistSample+second), HadoopOptions{
+	jobs, err := collect(t, ReadJHist(strings.NewReader(jhistSample+second), ReadOptions{
 		Nodes: func(host string) sojourn.NodeID { return nodes[host] }, Stats: &stats,
 	}))
 	if err != nil {
@@ -93,7 +93,7 @@ func TestJHistFaults(t *testing.T) {
 			"time of submission is out of range"},
 	} {
 		text, line, column := cut(t, tc.marked)
-		jobs, err := collect(t, ReadJHist(strings.NewReader(text), HadoopOptions{File: "h.jhist"}))
+		jobs, err := collect(t, ReadJHist(strings.NewReader(text), ReadOptions{File: "h.jhist"}))
 		checkError(t, text, err, "h.jhist", line, column, tc.reason)
 		want := 0
 		if strings.HasPrefix(text, jhistSample) {
@@ -105,7 +105,7 @@ func TestJHistFaults(t *testing.T) {
 	}
 	text, line, column := cut(t, start+submit+`{"type":"TASK_STARTED","event":{"T":{"taskid":"a","taskType":"MAP"}}}`+"\n"+
 		`^{"type":"TASK_STARTED","event":{"T":{"taskid":"b","taskType":"MAP"}}}`)
-	_, err := collect(t, readJHist(strings.NewReader(text), Limits{Tasks: 1}, nil))
+	_, err := collect(t, readJHist(strings.NewReader(text), limits{tasks: 1}, nil))
 	checkError(t, text, err, "-", line, column, "more than 1 tasks in a job")
 }
 
@@ -113,7 +113,7 @@ func TestJHistFaults(t *testing.T) {
 func TestJHistTasksToldTwice(t *testing.T) {
 	const started = `{"type":"TASK_STARTED","event":{"T":{"taskid":"m1","taskType":"MAP","startTime":1000000002000,"splitLocations":""}}}` + "\n"
 	text := strings.Replace(jhistSample, started, started+started, 1)
-	jobs, err := collect(t, readJHist(strings.NewReader(text), Limits{}, nil))
+	jobs, err := collect(t, readJHist(strings.NewReader(text), limits{}, nil))
 	if err != nil || len(jobs) != 1 || jobs[0].Phases[0].Tasks != 2 {
 		t.Errorf("%s: error %v, want a job of 2 maps", write(t, jobs), err)
 	}

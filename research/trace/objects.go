@@ -17,7 +17,7 @@ type nesting struct {
 }
 
 // next takes the next byte and returns which limit it exceeds, or "".
-func (n *nesting) next(b byte, limits *Limits) string {
+func (n *nesting) next(b byte, limits *limits) string {
 	if n.inString {
 		n.length++
 		switch {
@@ -29,8 +29,8 @@ func (n *nesting) next(b byte, limits *Limits) string {
 			n.inString = false
 			return ""
 		}
-		if n.length > limits.String {
-			return fmt.Sprintf("string is longer than %d bytes", limits.String)
+		if n.length > limits.text {
+			return fmt.Sprintf("string is longer than %d bytes", limits.text)
 		}
 		return ""
 	}
@@ -39,8 +39,8 @@ func (n *nesting) next(b byte, limits *Limits) string {
 		n.inString, n.length = true, 0
 	case '{', '[':
 		n.depth++
-		if n.depth > limits.Depth {
-			return fmt.Sprintf("lists and objects are nested deeper than %d", limits.Depth)
+		if n.depth > limits.depth {
+			return fmt.Sprintf("lists and objects are nested deeper than %d", limits.depth)
 		}
 	case '}', ']':
 		n.depth--
@@ -49,9 +49,9 @@ func (n *nesting) next(b byte, limits *Limits) string {
 }
 
 // skip returns the first place from i on at which the limits or the end of a value may be.
-func (n *nesting) skip(text []byte, i int, limits *Limits) int {
+func (n *nesting) skip(text []byte, i int, limits *limits) int {
 	if n.inString && !n.escaped {
-		end := plain(text[:min(len(text), i+max(limits.String-n.length, 0))], i)
+		end := plain(text[:min(len(text), i+max(limits.text-n.length, 0))], i)
 		n.length += end - i
 		return end
 	}
@@ -63,7 +63,7 @@ func (n *nesting) skip(text []byte, i int, limits *Limits) int {
 
 // checkNesting returns the first fault of text against the limits of depth and
 // strings, or nil.
-func checkNesting(text []byte, limits *Limits) *fault {
+func checkNesting(text []byte, limits *limits) *fault {
 	var n nesting
 	for i := n.skip(text, 0, limits); i < len(text); i = n.skip(text, i+1, limits) {
 		if reason := n.next(text[i], limits); reason != "" {
@@ -116,7 +116,7 @@ func (o *objects) read() ([]byte, error) {
 				return nil, o.fail(fmt.Sprintf("want a JSON object, found %q", text[0]))
 			}
 		}
-		most := o.in.limits.Line - len(o.buf)
+		most := o.in.limits.line - len(o.buf)
 		if most <= 0 {
 			return nil, o.fail(fmt.Sprintf("object is longer than %d bytes", len(o.buf)))
 		}
@@ -134,7 +134,7 @@ func (o *objects) read() ([]byte, error) {
 
 // object returns how much of text, which continues an object, belongs to it, and whether it ends there.
 // If it exceeds a limit, it returns the bytes before that place, and which limit it is.
-func (n *nesting) object(text []byte, limits *Limits) (size int, end bool, reason string) {
+func (n *nesting) object(text []byte, limits *limits) (size int, end bool, reason string) {
 	for i := n.skip(text, 0, limits); i < len(text); i = n.skip(text, i+1, limits) {
 		if reason := n.next(text[i], limits); reason != "" {
 			return i, false, reason

@@ -1,7 +1,11 @@
 package trace
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"slices"
 	"sort"
 
@@ -12,9 +16,10 @@ import (
 // A queue sorts jobs by their arrivals; traces have them in the order in which
 // they ended or were found. It holds back a bounded number of jobs.
 type queue struct {
-	window   int
+	ReadOptions // complete, without Nodes
+
+	in       *input
 	relative bool // arrivals count from the first one
-	stats    *Stats
 	yield    func(*sim.Job, error) bool
 
 	held  []held
@@ -29,17 +34,88 @@ type held struct {
 	line, column int
 }
 
+// sorted returns the jobs that read adds to a queue, in the order of their arrival. read returns false to end
+// the sequence after it has reported an error.
+func sorted(r io.Reader, o ReadOptions, read func(*queue) bool) iter.Seq2[*sim.Job, error] {
+	return func(yield func(*sim.Job, error) bool) {
+		if o.Window < 0 || o.Pool > PoolNone {
+			yield(nil, errors.New("trace: options: Window is negative, or Pool is unknown"))
+			return
+		}
+		o.limits = o.limits.withDefaults()
+		o.Window = cmp.Or(o.Window, 100)
+		if o.Stats == nil {
+			o.Stats = new(Stats)
+		}
+		q := &queue{ReadOptions: o, in: open(r, o.File, o.limits), yield: yield}
+		if read(q) {
+			q.flush()
+		}
+	}
+}
+
+// eachLine calls row with each line that is not blank, until it reports a fault or false, and reports whether to
+// go on at the end.
+func (q *queue) eachLine(l *lines, row func(line []byte) (bool, *fault)) bool {
+	for {
+		line, err := l.next()
+		switch {
+		case err == io.EOF:
+			return true
+		case err != nil:
+			return q.fail(err)
+		case isBlank(line):
+			continue
+		}
+		switch more, fault := row(line); {
+		case fault != nil:
+			return q.fail(l.fault(fault))
+		case !more:
+			return false
+		}
+	}
+}
+
+// eachObject adds the job of each JSON object. parse returns it, or nil if there is none, and the offset of its
+// submission. eachObject reports whether to go on at the end.
+func (q *queue) eachObject(parse func(*cursor) (*sim.Job, int)) bool {
+	objects := newObjects(q.in)
+	for {
+		text, err := objects.read()
+		if err == io.EOF {
+			return true
+		}
+		if err != nil {
+			return q.fail(err)
+		}
+		c, off := newCursor(text), 0
+		var job *sim.Job
+		if c.fault == nil {
+			job, off = parse(c)
+		}
+		if c.fault != nil {
+			return q.fail(objects.fault(c.fault))
+		}
+		if job != nil {
+			line, column := objects.place(off)
+			if !q.add(held{job, line, column}) {
+				return false
+			}
+		}
+	}
+}
+
 // add adds the next job of the trace, and releases one if there are too many. It
 // reports whether to go on.
-func (q *queue) add(file string, h held) bool {
+func (q *queue) add(h held) bool {
 	if q.n > 0 && h.job.At < q.last {
-		return q.fail(&Error{file, h.line, h.column,
+		return q.fail(&Error{q.in.file, h.line, h.column,
 			fmt.Sprintf("arrival is %ss before that of a job that came more than %d jobs earlier",
-				appendSeconds(nil, q.last.Sub(h.job.At)), q.window)})
+				appendSeconds(nil, q.last.Sub(h.job.At)), q.Window)})
 	}
 	i := sort.Search(len(q.held), func(i int) bool { return q.held[i].job.At > h.job.At })
 	q.held = slices.Insert(q.held, i, h)
-	return len(q.held) <= q.window || q.leave()
+	return len(q.held) <= q.Window || q.leave()
 }
 
 // leave releases the job that arrives first.
@@ -56,7 +132,7 @@ func (q *queue) leave() bool {
 	if q.relative {
 		j.At = sojourn.Time(j.At.Sub(q.first))
 	}
-	q.stats.add(j)
+	q.Stats.add(j)
 	return q.yield(j, nil)
 }
 

@@ -50,7 +50,7 @@ func (r *workloadReader) phase(c *cursor, j *sim.Job, tasks *int, work *time.Dur
 		return
 	}
 	n := p.phase.Tasks
-	if most := r.o.Limits.Tasks; n > most-*tasks {
+	if most := r.o.limits.tasks; n > most-*tasks {
 		c.fail(p.tasksOff, "more than %d tasks in a job", most)
 		return
 	}
@@ -75,7 +75,7 @@ func (r *workloadReader) phase(c *cursor, j *sim.Job, tasks *int, work *time.Dur
 
 // values reads the values of a phase, the next one of j.
 func (r *workloadReader) values(c *cursor, j *sim.Job, p *phaseLine) {
-	most := r.o.Limits.Tasks
+	most := r.o.limits.tasks
 	c.object(phaseKeys, 1, func(key string) {
 		off := c.pos
 		switch key {
@@ -162,8 +162,8 @@ func (r *workloadReader) spreading(c *cursor, off int, single bool, tasks int) {
 	if off == 0 || !single {
 		return
 	}
-	if r.spread += tasks; r.spread > r.o.Limits.Spread {
-		c.fail(off, "single numbers for bytes and delay stand for more than %d values in the file so far", r.o.Limits.Spread)
+	if r.spread += tasks; r.spread > r.o.limits.spread {
+		c.fail(off, "single numbers for bytes and delay stand for more than %d values in the file so far", r.o.limits.spread)
 	}
 }
 

@@ -12,18 +12,49 @@ import (
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
-// ReadOptions say how to read a workload. The zero value is the simple case.
+// ReadOptions say how to read a workload or a trace. The zero value is the simple case. Readers ignore what their
+// format does not have.
 type ReadOptions struct {
 	// File is what errors call the input. Empty means "-".
 	File string
 
-	// Nodes returns the number of the node of a name, or 0 if there is no such
-	// node, which is a fault of the input. Nil numbers the names from 1, in the
-	// order in which they first appear.
+	// Nodes returns the number of the node of a name, or 0 if there is no such node. Nil
+	// numbers the names from 1, in the order in which they first appear.
+	//
+	// For Read, a name without a node is a fault of the input. Readers of Hadoop's records leave such a place
+	// out and count it; a task without any place runs equally well anywhere. To make such a
+	// task read remotely instead, give the host the number of a node without slots.
 	Nodes func(name string) sojourn.NodeID
 
-	Limits Limits
+	// Pool says what becomes the pool of a job, if the trace has users and queues.
+	Pool PoolKey
+
+	// OnlySuccessful drops the jobs of Hadoop's records that failed or were killed.
+	OnlySuccessful bool
+
+	// Requested makes the time that the user requested, in SWF, the estimate of the tasks.
+	// Without it, or if no time was requested, there is no estimate.
+	Requested bool
+
+	// Window is how many jobs are held back for sorting by arrival. Zero means 100.
+	Window int
+
+	// Stats, unless nil, counts what the reader leaves out. Read counts nothing.
+	Stats *Stats
+
+	limits limits
 }
+
+// A PoolKey says which attribute of a recorded job becomes its pool. A job
+// without the attribute has the pool "".
+type PoolKey uint8
+
+const (
+	PoolQueue PoolKey = iota // the queue it was submitted to
+	PoolUser                 // its user
+	PoolGroup                // the group of its user, in SWF only
+	PoolNone                 // no pool
+)
 
 // Read returns the jobs of a workload in the format that the package comment
 // describes, in their order. It reads r as the sequence is consumed, which is
@@ -34,10 +65,10 @@ type ReadOptions struct {
 // The first error ends the sequence. It is an [*Error] if the input is bad;
 // otherwise it wraps the error of r.
 func Read(r io.Reader, o ReadOptions) iter.Seq2[*sim.Job, error] {
-	o.Limits = o.Limits.withDefaults()
+	o.limits = o.limits.withDefaults()
 	return func(yield func(*sim.Job, error) bool) {
 		wr := workloadReader{o: o, names: map[string]sojourn.NodeID{}, arrivals: newArrivals()}
-		l := newLines(open(r, o.File, o.Limits))
+		l := newLines(open(r, o.File, o.limits))
 		for {
 			line, err := l.next()
 			if err == io.EOF {
@@ -86,7 +117,7 @@ type workloadReader struct {
 	o        ReadOptions
 	names    map[string]sojourn.NodeID // numbers given out if o.Nodes is nil
 	arrivals arrivals
-	spread   int // see Limits.Spread
+	spread   int // see limits.spread
 }
 
 // job parses a line.

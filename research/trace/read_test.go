@@ -315,12 +315,12 @@ func TestReadLimits(t *testing.T) {
 		{job + `1,"tasks":^6}]}`, "more than 5 tasks in a job"},
 		{job + `1,"tasks":1}` + strings.Repeat(`,{"tasks":1,"time":1}`, 1<<16-1) + `,^{"tasks":1,"time":1}]}`, "more than 65536 phases"},
 	} {
-		limits := Limits{Tasks: 5}
+		most := limits{tasks: 5}
 		if strings.Contains(tc.reason, "phases") {
-			limits = Limits{}
+			most = limits{}
 		}
 		text, line, column := cut(t, tc.marked)
-		_, err := collect(t, Read(strings.NewReader(text), ReadOptions{Limits: limits}))
+		_, err := collect(t, Read(strings.NewReader(text), ReadOptions{limits: most}))
 		if tc.reason != "" {
 			checkError(t, text, err, "-", line, column, tc.reason)
 		} else if err != nil {
@@ -391,7 +391,7 @@ func TestSpreadIsLimited(t *testing.T) {
 {"id":3,"at":0,"phases":[{"tasks":3,"time":1,"delay":1}]}
 `
 	jobs := 0
-	for _, err := range Read(strings.NewReader(text), ReadOptions{File: "w", Limits: Limits{Spread: 5}}) {
+	for _, err := range Read(strings.NewReader(text), ReadOptions{File: "w", limits: limits{spread: 5}}) {
 		if err == nil {
 			jobs++
 			continue

@@ -18,54 +18,31 @@ import (
 // The first error ends the sequence, after the jobs before it. It is an [*Error]
 // if the input is bad, it wraps the error of r, or it says that the options are
 // out of range.
-func ReadRumen(r io.Reader, o HadoopOptions) iter.Seq2[*sim.Job, error] {
+func ReadRumen(r io.Reader, o ReadOptions) iter.Seq2[*sim.Job, error] {
 	return readHadoop(r, o, func(h *hadoopReader) bool { return h.readObjects((*hadoopReader).rumen) })
 }
 
 // ReadSLS returns the jobs of a trace for Hadoop's YARN Scheduler Load Simulator,
 // as [ReadRumen] does. Its records are those of Rumen or of the simulator's own
 // format; one trace may hold both.
-func ReadSLS(r io.Reader, o HadoopOptions) iter.Seq2[*sim.Job, error] {
+func ReadSLS(r io.Reader, o ReadOptions) iter.Seq2[*sim.Job, error] {
 	return readHadoop(r, o, func(h *hadoopReader) bool { return h.readObjects((*hadoopReader).sls) })
 }
 
 // readObjects reads a trace with one object for each job. parse reads an object
 // and returns the offset of its submission.
 func (h *hadoopReader) readObjects(parse func(*hadoopReader, *cursor) (*record, int)) bool {
-	objects := newObjects(h.in)
-	for {
-		text, err := objects.read()
-		if err == io.EOF {
-			return true
-		}
-		if err != nil {
-			return h.queue.fail(err)
-		}
-		c := newCursor(text)
-		var (
-			rec *record
-			job *sim.Job
-			off int
-		)
-		if c.fault == nil {
-			rec, off = parse(h, c)
-		}
-		if c.fault == nil {
-			var reason string
-			if job, reason = h.job(rec); reason != "" {
-				c.fail(off, "%s", reason)
-			}
-		}
+	return h.eachObject(func(c *cursor) (*sim.Job, int) {
+		rec, off := parse(h, c)
 		if c.fault != nil {
-			return h.queue.fail(objects.fault(c.fault))
+			return nil, off
 		}
-		if job != nil {
-			line, column := objects.place(off)
-			if !h.queue.add(h.in.file, held{job, line, column}) {
-				return false
-			}
+		job, reason := h.job(rec)
+		if reason != "" {
+			c.fail(off, "%s", reason)
 		}
-	}
+		return job, off
+	})
 }
 
 // The keys that are read of a job, a task and an attempt.

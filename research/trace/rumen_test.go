@@ -43,7 +43,7 @@ const rumenSample = `{
 func TestRumenSample(t *testing.T) {
 	nodes := map[string]sojourn.NodeID{"n1.x": 4, "n2": 2}
 	var stats Stats
-	jobs, err := collect(t, ReadRumen(strings.NewReader(rumenSample), HadoopOptions{
+	jobs, err := collect(t, ReadRumen(strings.NewReader(rumenSample), ReadOptions{
 		Nodes: func(host string) sojourn.NodeID { return nodes[host] }, Stats: &stats,
 	}))
 	if err != nil {
@@ -71,7 +71,7 @@ places of input left out, node unknown: 1
 	}
 
 	stats = Stats{}
-	jobs, err = collect(t, ReadRumen(strings.NewReader(rumenSample), HadoopOptions{Pool: PoolUser, OnlySuccessful: true, Stats: &stats}))
+	jobs, err = collect(t, ReadRumen(strings.NewReader(rumenSample), ReadOptions{Pool: PoolUser, OnlySuccessful: true, Stats: &stats}))
 	if err != nil || len(jobs) != 1 || jobs[0].Pool != "ann.b" || stats.counts[jobsNotSuccessful] != 1 {
 		t.Errorf("by user, successful: %s, error %v, want one job of ann.b\n%s", write(t, jobs), err, &stats)
 	}
@@ -105,7 +105,7 @@ func TestRumenOddTimes(t *testing.T) {
 	} {
 		var stats Stats
 		text := `{"jobID":"j","submitTime":5,` + tc.tasks + `}`
-		jobs, err := collect(t, readRumen(strings.NewReader(text), Limits{}, &stats))
+		jobs, err := collect(t, readRumen(strings.NewReader(text), limits{}, &stats))
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -131,7 +131,7 @@ func TestRumenOddTimes(t *testing.T) {
 	}
 
 	var stats Stats
-	jobs, err := collect(t, readRumen(strings.NewReader(`{"jobID":"j","submitTime":-1}`), Limits{}, &stats))
+	jobs, err := collect(t, readRumen(strings.NewReader(`{"jobID":"j","submitTime":-1}`), limits{}, &stats))
 	if len(jobs) != 0 || err != nil || stats.counts[jobsWithoutSubmit] != 1 {
 		t.Errorf("without a submission: %d jobs, error %v, want none, counted:\n%s", len(jobs), err, &stats)
 	}
@@ -179,7 +179,7 @@ func TestRumenFaults(t *testing.T) {
 			"the sum of the times of the job's tasks is out of range"},
 	} {
 		text, line, column := cut(t, tc.marked)
-		jobs, err := collect(t, ReadRumen(strings.NewReader(text), HadoopOptions{File: "r.json"}))
+		jobs, err := collect(t, ReadRumen(strings.NewReader(text), ReadOptions{File: "r.json"}))
 		checkError(t, text, err, "r.json", line, column, tc.reason)
 		if want := 2 * strings.Count(text, good); len(jobs) != want {
 			t.Errorf("%q: %d jobs before the error, want %d", text, len(jobs), want)
@@ -192,15 +192,15 @@ func TestLimitsOfObjects(t *testing.T) {
 	const whole = `{"jobID":"a","x":[[]],"mapTasks":[{},{}],"s":"1234567\\"}`
 	for _, tc := range []struct {
 		name   string
-		limits Limits
+		limits limits
 		marked string
 		reason string
 	}{
-		{"reached", Limits{Line: len(whole), Depth: 3, String: 9, Tasks: 2}, "", ""},
-		{"object", Limits{Line: len(whole) - 1}, whole[:len(whole)-1] + "^}", "object is longer than 56 bytes"},
-		{"depth", Limits{Depth: 2}, strings.Replace(whole, "[[", "[^[", 1), "nested deeper than 2"},
-		{"string", Limits{String: 8}, strings.Replace(whole, `7\\`, `7\^\`, 1), "string is longer than 8 bytes"},
-		{"tasks", Limits{Tasks: 1}, strings.Replace(whole, `,{}`, `,^{}`, 1), "more than 1 tasks in a job"},
+		{"reached", limits{line: len(whole), depth: 3, text: 9, tasks: 2}, "", ""},
+		{"object", limits{line: len(whole) - 1}, whole[:len(whole)-1] + "^}", "object is longer than 56 bytes"},
+		{"depth", limits{depth: 2}, strings.Replace(whole, "[[", "[^[", 1), "nested deeper than 2"},
+		{"string", limits{text: 8}, strings.Replace(whole, `7\\`, `7\^\`, 1), "string is longer than 8 bytes"},
+		{"tasks", limits{tasks: 1}, strings.Replace(whole, `,{}`, `,^{}`, 1), "more than 1 tasks in a job"},
 	} {
 		text, line, column := whole, 0, 0
 		if tc.reason != "" {
@@ -230,12 +230,12 @@ func TestLimitsOfObjects(t *testing.T) {
 		if tc.name == "object" && !thorough {
 			continue // 64 MiB, byte by byte
 		}
-		_, err := collect(t, readSLS(io.MultiReader(strings.NewReader(tc.start), tc.rest), Limits{}, nil))
+		_, err := collect(t, readSLS(io.MultiReader(strings.NewReader(tc.start), tc.rest), limits{}, nil))
 		checkError(t, tc.name, err, "-", 1, tc.column, tc.reason)
 	}
-	_, err := collect(t, readRumen(endless('\n'), Limits{Bytes: 1000}, nil))
+	_, err := collect(t, readRumen(endless('\n'), limits{bytes: 1000}, nil))
 	checkError(t, "white space without end", err, "-", 1001, 1, "more than 1000 bytes of text")
-	_, err = collect(t, readJHist(strings.NewReader("Avro-Json\n{}\n"+strings.Repeat("[", 99)), Limits{}, nil))
+	_, err = collect(t, readJHist(strings.NewReader("Avro-Json\n{}\n"+strings.Repeat("[", 99)), limits{}, nil))
 	checkError(t, "depth of an event", err, "-", 3, 65, "lists and objects are nested deeper than 64")
 }
 
@@ -255,7 +255,7 @@ const slsSample = `{
 
 func TestSLSSample(t *testing.T) {
 	var stats Stats
-	jobs, err := collect(t, readSLS(strings.NewReader(slsSample), Limits{}, &stats))
+	jobs, err := collect(t, readSLS(strings.NewReader(slsSample), limits{}, &stats))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestSLSSample(t *testing.T) {
 	}
 
 	const durations = `{"job.id":"j","job.start.ms":0,"job.tasks":[{"container.type":"map","duration.ms":2000},{"container.type":"map","duration.ms":500}]}`
-	jobs, err = collect(t, readSLS(strings.NewReader(durations), Limits{}, nil))
+	jobs, err = collect(t, readSLS(strings.NewReader(durations), limits{}, nil))
 	if err != nil || len(jobs) != 1 || jobs[0].Times[0].Total(2) != 2500*time.Millisecond {
 		t.Errorf("%s: %s, error %v, want 2 and 0.5 s", durations, write(t, jobs), err)
 	}
@@ -285,12 +285,12 @@ func TestSLSFaults(t *testing.T) {
 		{slsSample + `{"job.id":"a","job.start.ms":^1e3}`, "want an integer below 2^63, found 1e3"},
 	} {
 		text, line, column := cut(t, tc.marked)
-		_, err := collect(t, ReadSLS(strings.NewReader(text), HadoopOptions{File: "s.json"}))
+		_, err := collect(t, ReadSLS(strings.NewReader(text), ReadOptions{File: "s.json"}))
 		checkError(t, text, err, "s.json", line, column, tc.reason)
 	}
 	text := `{"job.id":"a","job.start.ms":0,"job.tasks":[{"container.type":"map","duration.ms":1},^{"container.type":"map"}]}`
 	text, line, column := cut(t, text)
-	_, err := collect(t, readSLS(strings.NewReader(text), Limits{Tasks: 1}, nil))
+	_, err := collect(t, readSLS(strings.NewReader(text), limits{tasks: 1}, nil))
 	checkError(t, text, err, "-", line, column, "more than 1 tasks in a job")
 }
 
@@ -306,7 +306,7 @@ func TestNamesAreUnescaped(t *testing.T) {
 func TestRumenLastInstant(t *testing.T) {
 	const task = `"mapTasks":[{"attempts":[{"result":"SUCCESS","startTime":0,"finishTime":1}]}]}`
 	text := `{"jobID":"a","submitTime":9223372036854,` + task + `{"jobID":"b","submitTime":0,` + task
-	jobs, err := collect(t, readRumen(strings.NewReader(text), Limits{}, nil))
+	jobs, err := collect(t, readRumen(strings.NewReader(text), limits{}, nil))
 	if err != nil || len(jobs) != 2 || jobs[1].At != sojourn.Time(9223372036854*time.Millisecond) {
 		t.Errorf("%s: %s, error %v", text, write(t, jobs), err)
 	}
@@ -327,7 +327,7 @@ func TestRumenGreatestSum(t *testing.T) {
 	for late, good := range []bool{true, false} {
 		text := fmt.Sprintf(`{"jobID":"a","submitTime":0,"mapTasks":[%s],"reduceTasks":[%s]}`,
 			tasks(23, 9, 0, maps), tasks(32, 1, maps, reduces+int64(late)))
-		jobs, err := collect(t, readRumen(strings.NewReader(text), Limits{}, nil))
+		jobs, err := collect(t, readRumen(strings.NewReader(text), limits{}, nil))
 		switch {
 		case !good && err == nil:
 			t.Errorf("a sum above 2^63-1 ns is no fault")

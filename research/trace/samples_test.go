@@ -62,7 +62,7 @@ var sampleFiles = []sampleFile{
 		// of the first job took 0.5 and 0.7 s.
 		name: "rumen.json",
 		read: func(r io.Reader, pool PoolKey, successful bool, stats *Stats) iter.Seq2[*sim.Job, error] {
-			return ReadRumen(r, HadoopOptions{Nodes: sampleNode, Pool: pool, OnlySuccessful: successful, Stats: stats})
+			return ReadRumen(r, ReadOptions{Nodes: sampleNode, Pool: pool, OnlySuccessful: successful, Stats: stats})
 		},
 		jobs: `{"id":1,"name":"job_1_0002","at":0,"phases":[{"class":"map","tasks":2,"time":[0.6,0.6]}]}
 {"id":2,"name":"sort.all \"twice\"","at":3,"pool":"etl","phases":[` +
@@ -94,7 +94,7 @@ places of input left out, node unknown: 1
 		// reduce at 5.5 s. Of s2 only the durations are known, and no instants.
 		name: "sls.json",
 		read: func(r io.Reader, pool PoolKey, successful bool, stats *Stats) iter.Seq2[*sim.Job, error] {
-			return ReadSLS(r, HadoopOptions{Pool: pool, OnlySuccessful: successful, Stats: stats})
+			return ReadSLS(r, ReadOptions{Pool: pool, OnlySuccessful: successful, Stats: stats})
 		},
 		jobs: `{"id":1,"name":"s1","at":0,"pool":"q1","phases":[{"class":"map","tasks":3,"time":[2.5,1,1.75]},{"class":"reduce","tasks":1,"time":[1.5]}]}
 {"id":2,"name":"s2","at":1,"pool":"q1","phases":[{"class":"map","tasks":2,"time":[4,0.25]},{"class":"reduce","tasks":1,"time":[0.7]}]}
@@ -114,7 +114,7 @@ tasks without a known time, given the mean of their phase: 1
 		// numbered in the order in which they appear.
 		name: "two.jhist",
 		read: func(r io.Reader, pool PoolKey, successful bool, stats *Stats) iter.Seq2[*sim.Job, error] {
-			return ReadJHist(r, HadoopOptions{Pool: pool, OnlySuccessful: successful, Stats: stats})
+			return ReadJHist(r, ReadOptions{Pool: pool, OnlySuccessful: successful, Stats: stats})
 		},
 		jobs: `{"id":1,"name":"job_9_0002","at":0,"pool":"adhoc","phases":[{"class":"map","tasks":1,"time":[0.8],"nodes":[["n3"]]}]}
 {"id":2,"name":"err","at":1,"phases":[{"class":"map","tasks":1,"time":[1],"nodes":[["n2","n3"]]}]}
@@ -138,7 +138,7 @@ events left out, of tasks that were not started: 1
 	{
 		name: "small.swf",
 		read: func(r io.Reader, pool PoolKey, _ bool, stats *Stats) iter.Seq2[*sim.Job, error] {
-			return ReadSWF(r, SWFOptions{Pool: pool, Requested: true, Stats: stats})
+			return ReadSWF(r, ReadOptions{Pool: pool, Requested: true, Stats: stats})
 		},
 		jobs: `{"id":1,"name":"user4","at":0,"pool":"queue2","phases":[{"tasks":1,"time":0.5}]}
 {"id":2,"name":"job9","at":20,"phases":[{"tasks":2,"time":60,"estimate":30}]}
@@ -177,7 +177,7 @@ jobs that move no bytes, one map of the overhead alone: 1
 	{
 		name: "alibaba.csv",
 		read: func(r io.Reader, _ PoolKey, _ bool, stats *Stats) iter.Seq2[*sim.Job, error] {
-			return ReadAlibaba(r, GraphOptions{Stats: stats})
+			return ReadAlibaba(r, ReadOptions{Stats: stats})
 		},
 		// Task 7, which J5 waits for, is not there. J4 comes after 2 and 3. j_3 has not ended, and
 		// the tasks of j_4 wait for each other.
@@ -194,7 +194,7 @@ waits left out, for tasks that are not recorded: 1
 	{
 		name: "wfcommons.json",
 		read: func(r io.Reader, _ PoolKey, _ bool, stats *Stats) iter.Seq2[*sim.Job, error] {
-			return ReadWfCommons(r, GraphOptions{Stats: stats})
+			return ReadWfCommons(r, ReadOptions{Stats: stats})
 		},
 		keys: [][]string{wfKeys, wfFlowKeys, wfTaskKeys},
 		// The two tasks called work wait for the same task, and the same task waits for them.

@@ -3,7 +3,6 @@ package trace
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"io"
 	"iter"
 	"math"
@@ -14,28 +13,6 @@ import (
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
-// SWFOptions say how to read a trace in the Standard Workload Format. The zero value is
-// the simple case.
-type SWFOptions struct {
-	// File is what errors call the input. Empty means "-".
-	File string
-
-	// Pool says what becomes the pool of a job.
-	Pool PoolKey
-
-	// Requested makes the time that the user requested the estimate of the tasks.
-	// Without it, or if no time was requested, there is no estimate.
-	Requested bool
-
-	// Window is how many jobs are held back for sorting by submission. Zero means 100.
-	Window int
-
-	// Stats, unless nil, counts what the reader leaves out.
-	Stats *Stats
-
-	Limits Limits
-}
-
 // ReadSWF returns the jobs of a trace in the Standard Workload Format, in the
 // order of their submission, with IDs 1, 2, .... A job that ran on p processors
 // for t seconds has p tasks of t seconds. It reads r as the sequence is consumed,
@@ -45,45 +22,21 @@ type SWFOptions struct {
 // The first error ends the sequence, after the jobs before it. It is an [*Error]
 // if the input is bad, it wraps the error of r, or it says that the options are
 // out of range.
-func ReadSWF(r io.Reader, o SWFOptions) iter.Seq2[*sim.Job, error] {
-	return func(yield func(*sim.Job, error) bool) {
-		if o.Window < 0 || o.Pool > PoolNone {
-			yield(nil, errors.New("trace: SWF options: Window is negative, or Pool is unknown"))
-			return
-		}
-		o.Limits = o.Limits.withDefaults()
-		if o.Stats == nil {
-			o.Stats = new(Stats)
-		}
-		q := queue{window: cmp.Or(o.Window, defaultWindow), stats: o.Stats, yield: yield}
-		l := newLines(open(r, o.File, o.Limits))
-		for {
-			line, err := l.next()
-			if err == io.EOF {
-				q.flush()
-				return
-			}
-			if err != nil {
-				q.fail(err)
-				return
-			}
-			if text := bytes.TrimLeft(line, " \t"); isBlank(text) || text[0] == ';' {
-				continue
+func ReadSWF(r io.Reader, o ReadOptions) iter.Seq2[*sim.Job, error] {
+	return sorted(r, o, func(q *queue) bool {
+		l := newLines(q.in)
+		return q.eachLine(l, func(line []byte) (bool, *fault) {
+			if bytes.TrimLeft(line, " \t")[0] == ';' {
+				return true, nil
 			}
 			record, fault := parseSWF(line)
-			var job *sim.Job
-			if fault == nil {
-				job, fault = o.job(&record)
-			}
 			if fault != nil {
-				q.fail(l.fault(fault))
-				return
+				return false, fault
 			}
-			if job != nil && !q.add(l.in.file, held{job, l.n, record.offSubmit + 1}) {
-				return
-			}
-		}
-	}
+			job, fault := q.job(&record)
+			return job == nil || q.add(held{job, l.n, record.offSubmit + 1}), fault
+		})
+	})
 }
 
 // The fields of a line.
@@ -170,7 +123,7 @@ func parseSWF(line []byte) (r swfRecord, f *fault) {
 }
 
 // job returns the job of a record, or nil if there is none, which it counts.
-func (o *SWFOptions) job(r *swfRecord) (*sim.Job, *fault) {
+func (o *ReadOptions) job(r *swfRecord) (*sim.Job, *fault) {
 	drop := func(why remark) (*sim.Job, *fault) {
 		o.Stats.counts[why]++
 		return nil, nil
@@ -184,8 +137,8 @@ func (o *SWFOptions) job(r *swfRecord) (*sim.Job, *fault) {
 		return drop(jobsWithoutRun)
 	case r.procs <= 0:
 		return drop(jobsWithoutProcs)
-	case r.procs > o.Limits.Tasks:
-		return nil, faultf(r.offProcs, "more than %d tasks in a job", o.Limits.Tasks)
+	case r.procs > o.limits.tasks:
+		return nil, faultf(r.offProcs, "more than %d tasks in a job", o.limits.tasks)
 	case r.run > math.MaxInt64/time.Duration(r.procs):
 		return nil, faultf(r.offRun, "the sum of the times of the job's tasks %s", outOfRange)
 	}

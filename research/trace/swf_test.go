@@ -18,7 +18,7 @@ const swfLine = "  7 60 5 90 4 88.5 1024 8 120 -1 1 3 2 11 1 -1 6 10\n"
 
 func TestSWF(t *testing.T) {
 	const header = "; Version: 2.2\n;\n\n; Note: \xe9 is no UTF-8\r\n"
-	jobs := func(text string, o SWFOptions) string {
+	jobs := func(text string, o ReadOptions) string {
 		t.Helper()
 		list, err := collect(t, ReadSWF(strings.NewReader(text), o))
 		if err != nil {
@@ -29,35 +29,35 @@ func TestSWF(t *testing.T) {
 	const tail = `"phases":[{"tasks":4,"time":90}]}` + "\n"
 	for _, tc := range []struct {
 		text string
-		o    SWFOptions
+		o    ReadOptions
 		want string
 	}{
-		{header + swfLine, SWFOptions{}, `{"id":1,"name":"user3/app11","at":60,"pool":"queue1",` + tail},
-		{swfLine, SWFOptions{Pool: PoolUser}, `{"id":1,"name":"user3/app11","at":60,"pool":"user3",` + tail},
-		{swfLine, SWFOptions{Pool: PoolGroup}, `{"id":1,"name":"user3/app11","at":60,"pool":"group2",` + tail},
-		{swfLine, SWFOptions{Pool: PoolNone}, `{"id":1,"name":"user3/app11","at":60,` + tail},
-		{swfLine, SWFOptions{Requested: true}, `{"id":1,"name":"user3/app11","at":60,"pool":"queue1","phases":[{"tasks":4,"time":90,"estimate":120}]}` + "\n"},
-		{"7\t60.5 5 0.25 4 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1", SWFOptions{Requested: true},
+		{header + swfLine, ReadOptions{}, `{"id":1,"name":"user3/app11","at":60,"pool":"queue1",` + tail},
+		{swfLine, ReadOptions{Pool: PoolUser}, `{"id":1,"name":"user3/app11","at":60,"pool":"user3",` + tail},
+		{swfLine, ReadOptions{Pool: PoolGroup}, `{"id":1,"name":"user3/app11","at":60,"pool":"group2",` + tail},
+		{swfLine, ReadOptions{Pool: PoolNone}, `{"id":1,"name":"user3/app11","at":60,` + tail},
+		{swfLine, ReadOptions{Requested: true}, `{"id":1,"name":"user3/app11","at":60,"pool":"queue1","phases":[{"tasks":4,"time":90,"estimate":120}]}` + "\n"},
+		{"7\t60.5 5 0.25 4 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1", ReadOptions{Requested: true},
 			`{"id":1,"name":"job7","at":60.5,"phases":[{"tasks":4,"time":0.25}]}` + "\n"},
 		// The known parts of the user and the program make the name. 0 is a number like
 		// any other.
-		{"7 9 0 1 2 -1 -1 -1 -1 -1 1 0 2 -1 -1 -1 -1 -1", SWFOptions{}, `{"id":1,"name":"user0","at":9,"phases":[{"tasks":2,"time":1}]}` + "\n"},
-		{"7 9 0 1 2 -1 -1 -1 -1 -1 1 -1 2 0 -1 -1 -1 -1", SWFOptions{}, `{"id":1,"name":"app0","at":9,"phases":[{"tasks":2,"time":1}]}` + "\n"},
-		{"7 9 0 1 2 -1 -1 -1 -1 -1 1 2147483647 2 2147483647 -1 -1 -1 -1", SWFOptions{},
+		{"7 9 0 1 2 -1 -1 -1 -1 -1 1 0 2 -1 -1 -1 -1 -1", ReadOptions{}, `{"id":1,"name":"user0","at":9,"phases":[{"tasks":2,"time":1}]}` + "\n"},
+		{"7 9 0 1 2 -1 -1 -1 -1 -1 1 -1 2 0 -1 -1 -1 -1", ReadOptions{}, `{"id":1,"name":"app0","at":9,"phases":[{"tasks":2,"time":1}]}` + "\n"},
+		{"7 9 0 1 2 -1 -1 -1 -1 -1 1 2147483647 2 2147483647 -1 -1 -1 -1", ReadOptions{},
 			`{"id":1,"name":"user2147483647/app2147483647","at":9,"phases":[{"tasks":2,"time":1}]}` + "\n"},
 		// In the order of submission; those of one instant stay as they are.
 		{"2 9 0 1 1 -1 -1 -1 -1 -1 0 -1 -1 -1 -1 -1 -1 -1\n1 9 0 1 2 -1 -1 -1 -1 -1 0 -1 -1 -1 -1 -1 -1 -1\n" +
-			"3 8 0 0 3 -1 -1 -1 -1 -1 5 -1 -1 -1 -1 -1 -1 -1\r\n", SWFOptions{},
+			"3 8 0 0 3 -1 -1 -1 -1 -1 5 -1 -1 -1 -1 -1 -1 -1\r\n", ReadOptions{},
 			`{"id":1,"name":"job3","at":8,"phases":[{"tasks":3,"time":0}]}` + "\n" +
 				`{"id":2,"name":"job2","at":9,"phases":[{"tasks":1,"time":1}]}` + "\n" +
 				`{"id":3,"name":"job1","at":9,"phases":[{"tasks":2,"time":1}]}` + "\n"},
-		{header, SWFOptions{}, ""},
+		{header, ReadOptions{}, ""},
 	} {
 		if got := jobs(tc.text, tc.o); got != tc.want {
 			t.Errorf("%q, %+v:\n got %swant %s", tc.text, tc.o, got, tc.want)
 		}
 	}
-	list, _ := collect(t, ReadSWF(strings.NewReader(swfLine), SWFOptions{}))
+	list, _ := collect(t, ReadSWF(strings.NewReader(swfLine), ReadOptions{}))
 	if j := list[0]; !slices.Equal(j.AnyClass, []bool{true}) {
 		t.Errorf("AnyClass = %v, want true: processors are of one kind", j.AnyClass)
 	}
@@ -66,12 +66,12 @@ func TestSWF(t *testing.T) {
 // A comment may be indented. Text behind a number that looks like a comment is none.
 func TestSWFComments(t *testing.T) {
 	for _, text := range []string{";a\n" + swfLine, " ;a\n" + swfLine, "\t \t; a\r\n" + swfLine, swfLine + "  ;"} {
-		jobs, err := collect(t, ReadSWF(strings.NewReader(text), SWFOptions{}))
+		jobs, err := collect(t, ReadSWF(strings.NewReader(text), ReadOptions{}))
 		if len(jobs) != 1 || err != nil {
 			t.Errorf("%q: %d jobs, error %v, want 1 job", text, len(jobs), err)
 		}
 	}
-	if _, err := collect(t, ReadSWF(strings.NewReader("1 ; a\n"), SWFOptions{})); err == nil || err.Error() != `-:1:3: want a number, found ";"` {
+	if _, err := collect(t, ReadSWF(strings.NewReader("1 ; a\n"), ReadOptions{})); err == nil || err.Error() != `-:1:3: want a number, found ";"` {
 		t.Errorf("a semicolon behind a number: error %v", err)
 	}
 }
@@ -79,12 +79,12 @@ func TestSWFComments(t *testing.T) {
 // Simulators write more fields than the format has, of any text. The first 18 count.
 func TestSWFMoreFields(t *testing.T) {
 	line := strings.TrimSuffix(swfLine, "\n")
-	want, err := collect(t, ReadSWF(strings.NewReader(swfLine), SWFOptions{}))
+	want, err := collect(t, ReadSWF(strings.NewReader(swfLine), ReadOptions{}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var stats Stats
-	jobs, err := collect(t, ReadSWF(strings.NewReader(line+" {1241,1241} q_1d 1:ppn=4:x86_64#excl \r\n"), SWFOptions{Stats: &stats}))
+	jobs, err := collect(t, ReadSWF(strings.NewReader(line+" {1241,1241} q_1d 1:ppn=4:x86_64#excl \r\n"), ReadOptions{Stats: &stats}))
 	if err != nil || !reflect.DeepEqual(jobs, want) {
 		t.Errorf("%v, %v, want %v", jobs, err, want)
 	}
@@ -115,7 +115,7 @@ jobs that followed another job, submitted here whatever becomes of that: 1
 jobs without a requested time, no estimate: 1
 `
 	var stats Stats
-	jobs, err := collect(t, ReadSWF(strings.NewReader(text), SWFOptions{Requested: true, Stats: &stats}))
+	jobs, err := collect(t, ReadSWF(strings.NewReader(text), ReadOptions{Requested: true, Stats: &stats}))
 	if got := stats.String(); got != want || err != nil {
 		t.Errorf("%d jobs, error %v, stats:\n%s\nwant\n%s", len(jobs), err, got, want)
 	}
@@ -140,7 +140,7 @@ func TestSWFFaults(t *testing.T) {
 		{"^\x00", "want a number"},
 	} {
 		text, line, column := cut(t, tc.marked)
-		jobs, err := collect(t, ReadSWF(strings.NewReader(text), SWFOptions{File: "t.swf", Requested: true}))
+		jobs, err := collect(t, ReadSWF(strings.NewReader(text), ReadOptions{File: "t.swf", Requested: true}))
 		checkError(t, text, err, "t.swf", line, column, tc.reason)
 		if want := strings.Count(text, swfLine); len(jobs) != want {
 			t.Errorf("%q: %d jobs before the error, want %d", text, len(jobs), want)
@@ -149,15 +149,15 @@ func TestSWFFaults(t *testing.T) {
 
 	// The third job arrives after the first has left.
 	text := swfLine + swfLine + strings.Replace(swfLine, " 60 ", " 59.5 ", 1)
-	jobs, err := collect(t, ReadSWF(strings.NewReader(text), SWFOptions{Window: 1}))
+	jobs, err := collect(t, ReadSWF(strings.NewReader(text), ReadOptions{Window: 1}))
 	checkError(t, text, err, "-", 3, 5, "arrival is 0.5s before that of a job that came more than 1 jobs earlier")
 	if len(jobs) != 2 || jobs[1].ID != sojourn.JobID(2) {
 		t.Errorf("%d jobs before the error, want 2", len(jobs))
 	}
 
-	for _, o := range []SWFOptions{{Window: -1}, {Pool: PoolNone + 1}} {
+	for _, o := range []ReadOptions{{Window: -1}, {Pool: PoolNone + 1}} {
 		_, err := collect(t, ReadSWF(strings.NewReader(swfLine), o))
-		if err == nil || !strings.HasPrefix(err.Error(), "trace: SWF options: ") {
+		if err == nil || !strings.HasPrefix(err.Error(), "trace: options: ") {
 			t.Errorf("%+v: error %v, want one of the options", o, err)
 		}
 	}
@@ -190,7 +190,7 @@ func TestGeneratedSWF(t *testing.T) {
 		want = append(want, row{sojourn.Time(at * 1e9), int(tasks), time.Duration(run) * time.Second})
 	}
 	var stats Stats
-	list, err := collect(t, ReadSWF(strings.NewReader(text.String()), SWFOptions{Stats: &stats}))
+	list, err := collect(t, ReadSWF(strings.NewReader(text.String()), ReadOptions{Stats: &stats}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ type SWIMOptions struct {
 	// Stats, unless nil, counts what was read.
 	Stats *Stats
 
-	Limits Limits
+	limits limits
 }
 
 // ReadSWIM returns the jobs of a SWIM trace (tab-separated values of the
@@ -72,7 +72,7 @@ func ReadSWIM(r io.Reader, o SWIMOptions) iter.Seq2[*sim.Job, error] {
 			yield(nil, err)
 			return
 		}
-		l := newLines(open(r, o.File, m.Limits))
+		l := newLines(open(r, o.File, m.limits))
 		last := sojourn.Time(0)
 		for id := sojourn.JobID(1); ; {
 			line, err := l.next()
@@ -119,7 +119,7 @@ func newMapping(o SWIMOptions) (*mapping, error) {
 	if !o.NoOverhead {
 		o.Overhead = cmp.Or(o.Overhead, 3*time.Second)
 	}
-	o.Limits = o.Limits.withDefaults()
+	o.limits = o.limits.withDefaults()
 	if o.Stats == nil {
 		o.Stats = new(Stats)
 	}
@@ -245,8 +245,8 @@ func (m *mapping) phases(j *sim.Job, input, shuffle, output int64) string {
 	if !mapOnly {
 		reduces = m.tasks(max(shuffle, output), m.BytesPerReduce)
 	}
-	if maps > m.Limits.Tasks-reduces {
-		return fmt.Sprintf("more than %d tasks in a job", m.Limits.Tasks)
+	if maps > m.limits.tasks-reduces {
+		return fmt.Sprintf("more than %d tasks in a job", m.limits.tasks)
 	}
 
 	var work time.Duration
@@ -283,13 +283,13 @@ func (m *mapping) tasks(size, per int64) int {
 		if size%per > 0 {
 			n++
 		}
-		return int(max(1, min(n, int64(m.Limits.Tasks)+1)))
+		return int(max(1, min(n, int64(m.limits.tasks)+1)))
 	}
 	n := new(big.Int).Mul(m.num, big.NewInt(size))
 	d := new(big.Int).Mul(m.den, big.NewInt(per))
 	n.Add(n, d).Sub(n, big.NewInt(1)).Div(n, d)
-	if !n.IsInt64() || n.Int64() > int64(m.Limits.Tasks) {
-		return m.Limits.Tasks + 1
+	if !n.IsInt64() || n.Int64() > int64(m.limits.tasks) {
+		return m.limits.tasks + 1
 	}
 	return max(1, int(n.Int64()))
 }

@@ -296,7 +296,7 @@ func TestSWIMPlainScale(t *testing.T) {
 		size := func(least int64, name string) int64 {
 			return rapid.OneOf(rapid.Int64Range(least, least+3), rapid.Int64Range(least, math.MaxInt64), rapid.Int64Range(math.MaxInt64-3, math.MaxInt64)).Draw(t, name)
 		}
-		m, err := newMapping(SWIMOptions{Overhead: time.Duration(size(1, "overhead")), Rate: size(1, "rate"), Limits: Limits{Tasks: int(min(size(1, "limit"), 1<<31-1))}})
+		m, err := newMapping(SWIMOptions{Overhead: time.Duration(size(1, "overhead")), Rate: size(1, "rate"), limits: limits{tasks: int(min(size(1, "limit"), 1<<31-1))}})
 		if err != nil {
 			t.Fatal(err)
 		}

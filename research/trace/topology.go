@@ -37,7 +37,7 @@ func ReadTopology(r io.Reader, o TopologyOptions) (sim.Cluster, error) {
 	if reason := checkSlots(o.Slots, o.Uniform); reason != "" {
 		return sim.Cluster{}, errors.New("trace: topology options: " + reason)
 	}
-	in := open(r, o.File, Limits{Bytes: maxFile}.withDefaults())
+	in := open(r, o.File, limits{bytes: maxFile}.withDefaults())
 	text, err := io.ReadAll(in)
 	if err != nil {
 		line, column := place(text, len(text))
@@ -63,7 +63,7 @@ type topologyReader struct {
 	bounds  clusterBounds
 }
 
-func parseTopology(text []byte, o TopologyOptions, limits *Limits) (sim.Cluster, *fault) {
+func parseTopology(text []byte, o TopologyOptions, limits *limits) (sim.Cluster, *fault) {
 	if f := checkNesting(text, limits); f != nil {
 		return sim.Cluster{}, f
 	}

@@ -109,7 +109,7 @@ func TestPlain(t *testing.T) {
 func TestObjectsEnd(t *testing.T) {
 	want := []string{`{"a":"\nb"}`, `{"b":"\\"}`, `{"c":"\"}{"}`, `{"d":["\u00e9",{}]}`}
 	for _, size := range []int{1, 2, 3, 64} {
-		o := newObjects(open(chunks{strings.NewReader(strings.Join(want, "\n ")), size}, "", Limits{}.withDefaults()))
+		o := newObjects(open(chunks{strings.NewReader(strings.Join(want, "\n ")), size}, "", limits{}.withDefaults()))
 		for i, w := range want {
 			if got, err := o.read(); err != nil || string(got) != w || o.line != i+1 {
 				t.Errorf("pieces of %d bytes: object %d = %q, %v in line %d, want %q in line %d", size, i, got, err, o.line, w, i+1)

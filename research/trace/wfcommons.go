@@ -2,7 +2,6 @@ package trace
 
 import (
 	"cmp"
-	"errors"
 	"io"
 	"iter"
 	"slices"
@@ -21,43 +20,10 @@ import (
 // bad, it wraps the error of r, or it says that the options are out of range.
 //
 // Source: github.com/wfcommons/WfFormat.
-func ReadWfCommons(r io.Reader, o GraphOptions) iter.Seq2[*sim.Job, error] {
-	return func(yield func(*sim.Job, error) bool) {
-		if o.Window < 0 {
-			yield(nil, errors.New("trace: WfCommons options: Window is negative"))
-			return
-		}
-		o.Limits = o.Limits.withDefaults()
-		if o.Stats == nil {
-			o.Stats = new(Stats)
-		}
-		in := open(r, o.File, o.Limits)
-		q := queue{window: cmp.Or(o.Window, defaultWindow), stats: o.Stats, yield: yield}
-		objects := newObjects(in)
-		for {
-			text, err := objects.read()
-			if err == io.EOF {
-				q.flush()
-				return
-			}
-			if err != nil {
-				q.fail(err)
-				return
-			}
-			c := newCursor(text)
-			var j *sim.Job
-			if c.fault == nil {
-				j = o.workflow(c)
-			}
-			if c.fault != nil {
-				q.fail(objects.fault(c.fault))
-				return
-			}
-			if j != nil && !q.add(in.file, held{j, objects.line, objects.column}) {
-				return
-			}
-		}
-	}
+func ReadWfCommons(r io.Reader, o ReadOptions) iter.Seq2[*sim.Job, error] {
+	return sorted(r, o, func(q *queue) bool {
+		return q.eachObject(func(c *cursor) (*sim.Job, int) { return q.workflow(c), 0 })
+	})
 }
 
 // A wfTask is a task of an instance. Its parts may come in two places.
@@ -81,7 +47,7 @@ var (
 )
 
 // workflow reads an instance, and returns its job, or nil if there is none, which it counts.
-func (o *GraphOptions) workflow(c *cursor) *sim.Job {
+func (o *ReadOptions) workflow(c *cursor) *sim.Job {
 	start, name, found := c.pos, "", false
 	w := &wfInstance{ids: map[string]int{}}
 	c.fields(wfKeys, func(key string) {

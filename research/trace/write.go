@@ -37,7 +37,7 @@ func Write(w io.Writer, jobs iter.Seq2[*sim.Job, error], o WriteOptions) error {
 }
 
 // A Writer writes a workload, one job a line, in a canonical form: equal jobs make equal
-// bytes. Within its [Limits], [Read] reads back the same jobs, except that the two ways of
+// bytes. Within its limits, [Read] reads back the same jobs, except that the two ways of
 // Phase to state estimates become one, and that the class of a phase of AnyClass becomes 0.
 type Writer struct {
 	w        io.Writer

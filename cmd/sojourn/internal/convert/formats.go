@@ -166,8 +166,8 @@ func fromZero(jobs iter.Seq2[*sim.Job, error]) iter.Seq2[*sim.Job, error] {
 // traced reads a trace that is not a table.
 func (f *Conversion) traced(r io.Reader, file string, h *hosts, stats *trace.Stats) (iter.Seq2[*sim.Job, error], error) {
 	pool, err := f.poolKey()
-	o := trace.HadoopOptions{
-		File: file, Nodes: h.id, Pool: pool, OnlySuccessful: f.Successful, Window: f.Window, Stats: stats,
+	o := trace.ReadOptions{
+		File: file, Nodes: h.id, Pool: pool, OnlySuccessful: f.Successful, Requested: f.Requested, Window: f.Window, Stats: stats,
 	}
 	switch f.From {
 	case "swim":
@@ -183,16 +183,13 @@ func (f *Conversion) traced(r io.Reader, file string, h *hosts, stats *trace.Sta
 	case FromHistory:
 		return f.recorded(h, stats), nil
 	case "workload":
-		return counted(trace.Read(r, trace.ReadOptions{File: file, Nodes: h.id}), stats), nil
-	}
-	graph := trace.GraphOptions{File: file, Window: f.Window, Stats: stats}
-	switch f.From {
+		return counted(trace.Read(r, o), stats), nil
 	case "alibaba":
-		return trace.ReadAlibaba(r, graph), err
+		return trace.ReadAlibaba(r, o), err
 	case "wfcommons":
-		return trace.ReadWfCommons(r, graph), err
+		return trace.ReadWfCommons(r, o), err
 	}
-	return trace.ReadSWF(r, trace.SWFOptions{File: file, Pool: pool, Requested: f.Requested, Window: f.Window, Stats: stats}), err
+	return trace.ReadSWF(r, o), err
 }
 
 // counted returns jobs, and counts them.
