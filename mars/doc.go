@@ -62,7 +62,7 @@
 // # What it does not promise
 //
 // No factor is claimed: the proof for MarS needs to know all releases in advance, and a
-// policy does not. Planner SOMarS of package plan runs this policy on an instance and
+// policy does not. Planner so-mars of package plan runs this policy on an instance and
 // shows how far it is from the lower bound.
 //
 // A plan assumes an empty cluster: it ignores the rest of running tasks, and changes of

@@ -78,6 +78,8 @@ func (s *source) forge(v reflect.Value) {
 		v.SetInt(pick(s, []int64{x + 1, x - 1, -x, 2 * x, x / 2, 0, 1 << 62, math.MaxInt64, math.MinInt64, int64(pick(s, lengths))}))
 	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
 		v.SetUint(uint64(s.below(4)))
+	case reflect.String:
+		v.SetString(pick(s, []string{"", "bestof", "tmars", "marx"}))
 	default:
 		panic(v.Type()) // a kind that nobody has forged yet
 	}

@@ -74,7 +74,7 @@ func LowerBound(in Instance, o Options) (*Bound, error) {
 
 // lowerBound is LowerBound of a valid instance.
 func lowerBound(f *flat, o *Options) (*Bound, error) {
-	gap, exact := o.Gap, o.Exact
+	gap, exact := o.Gap, o.exact
 	if exact == 0 {
 		exact = 300
 	}
@@ -102,7 +102,7 @@ func lowerBound(f *flat, o *Options) (*Bound, error) {
 		jf := newJobForm(f)
 		s = lp.SolveByPrice(jf, gap, iterations, min(max(4*len(jf.W), 100), 500))
 		if small && (s.Gap() > gap || o.ReleaseCuts) {
-			pivots := o.Pivots
+			pivots := o.pivots
 			if pivots == 0 {
 				pivots = 20_000 + 100*len(jf.W)
 			}
@@ -162,7 +162,7 @@ func (f *flat) timeless() bool {
 // together are raised in their order.
 func (f *flat) schedulesAsPoints(o *Options, s *lp.Solution) {
 	w := &workshop{flat: f, o: o, bound: &Bound{raw: s.Raw}}
-	for _, p := range []Planner{Dispatch, WSRPT} {
+	for _, p := range []Planner{dispatch, wsrpt} {
 		out, err := w.member(p)
 		if err != nil {
 			continue // WSRPT needs JobCompletion

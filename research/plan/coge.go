@@ -19,23 +19,14 @@ type Round struct {
 	Feasible float64
 }
 
-// A Relaxation is the result of Algorithm 1.
-type Relaxation struct {
-	Rounds []Round   // at least one
-	C      []float64 // C of the last: with late start times, one of several solutions of the same value
-}
-
-// Last returns the last round.
-func (r *Relaxation) Last() Round { return r.Rounds[len(r.Rounds)-1] }
-
 // COGE runs Algorithm 1 as the paper has it, for comparison. It solves the relaxed
 // program, adds every violated constraint PGC(pi, i), and repeats. It ends when none
 // is violated, when Value >= (1-epsilon) Feasible, or after the given number of rounds
-// (0 means 1000). i goes from 2 to |T|+1 (erratum 1), and S^NV is that of erratum 2.
+// (0 means 1000); it returns at least one. i goes from 2 to |T|+1 (erratum 1), and S^NV is that of erratum 2.
 //
 // [LowerBound] finds the same value as epsilon = 0 much faster. The error wraps
 // ErrInstance, or [errors.ErrUnsupported] for TaskCompletion.
-func COGE(in Instance, epsilon float64, rounds int) (*Relaxation, error) {
+func COGE(in Instance, epsilon float64, rounds int) ([]Round, error) {
 	if err := in.Check(); err != nil {
 		return nil, err
 	}
@@ -48,17 +39,18 @@ func COGE(in Instance, epsilon float64, rounds int) (*Relaxation, error) {
 	if in.Objective != JobCompletion {
 		return nil, fmt.Errorf("%w: COGE is for the completion of jobs", errors.ErrUnsupported)
 	}
-	return coge(newJobForm(newFlat(&in)), epsilon, rounds), nil
+	list, _ := coge(newJobForm(newFlat(&in)), epsilon, rounds)
+	return list, nil
 }
 
-// coge is COGE on the job form.
-func coge(jf *lp.JobForm, epsilon float64, rounds int) *Relaxation {
+// coge is COGE on the job form. It also returns C of the last round: with late start times, one of several solutions
+// of the same value.
+func coge(jf *lp.JobForm, epsilon float64, rounds int) (list []Round, c []float64) {
 	if rounds == 0 {
 		rounds = 1000
 	}
 	g := &generator{jf: jf, m: newMaster(jf.W)}
-	c := slices.Clone(jf.C)
-	out := &Relaxation{C: c}
+	c = slices.Clone(jf.C)
 	for {
 		r := Round{Value: jf.Value(c)}
 		for k := range jf.M {
@@ -66,12 +58,12 @@ func coge(jf *lp.JobForm, epsilon float64, rounds int) *Relaxation {
 			r.Violated += g.everyPrefix(int32(k), g.buffer)
 		}
 		_, r.Feasible = jf.RepairByItem(c)
-		out.Rounds = append(out.Rounds, r)
-		if r.Violated == 0 || r.Value >= float64((1-epsilon)*r.Feasible) || len(out.Rounds) == rounds {
-			return out
+		list = append(list, r)
+		if r.Violated == 0 || r.Value >= float64((1-epsilon)*r.Feasible) || len(list) == rounds {
+			return list, c
 		}
 		if !g.m.solve(g.m.pivots + 20_000 + 100*len(jf.W)) {
-			return out
+			return list, c
 		}
 		g.m.refresh()
 		for j := range c {

@@ -14,7 +14,7 @@
 // a policy loses by not knowing the future, or to compare policies with a bound that nothing
 // can beat. Four functions do this:
 //
-//	Plan         makes a schedule by one planner; BestOf, the default, is the best of several
+//	Plan         makes a schedule by one planner; bestof, the default, is the best of several
 //	All          makes one by each of several planners, which share a bound
 //	LowerBound   finds the bound alone, and takes instances of more work
 //	COGE         runs the paper's own algorithm for the linear program, for comparison
@@ -108,7 +108,7 @@
 // where jobs are, so there is no grid of time to choose. N is linear between them, so no plateau ties
 // jobs to one another.
 //
-// Column generation solves it exactly, for up to Options.Exact jobs. The simplex method solves the
+// Column generation solves it exactly, for up to 300 jobs. The simplex method solves the
 // dual of the job form with some of the sets B, and then again with the sets that its solution
 // violates most. Each stretch of the order of M gives one such set, both at that solution and half way
 // to a feasible point. The first sets are the prefixes at the solution by prices. A dual solution y
@@ -188,7 +188,7 @@
 //	The same holds for the idle times up to v', and the sum telescopes.
 //
 // The sum of both is the theorem. It holds for every feasible point, not only for an optimum, for
-// general d_uv, for any of the machines that are free in time (BestFit), and for both objectives. It
+// general d_uv, for any of the machines that are free in time (best-fit), and for both objectives. It
 // holds for classes of machines as long as each chain stays in one class. [Schedule.Guarantee] is 2+g
 // times UpperBoundLP/LowerBound. No factor is claimed if chains change their class: machines of a class
 // may then idle while its tasks wait for another class.
@@ -197,7 +197,7 @@
 // 3.8 for a task and 3.7 for the objective (TestTheorem3NeedsItsAssumption). The set-up of Section 5.1
 // does not keep the assumption.
 //
-// Insertion and dispatch have no bound of their own. They are members of BestOf, which keeps the bound of
+// Insertion and dispatch have no bound of their own. They are members of bestof, which keeps the bound of
 // MarS since it never returns anything worse. If the machines are not always busy, (4) says little about
 // who comes first. Greedy rules that take releases as they come are then better than the order of M. Even
 // the policy is better then, although it does not know releases in advance. So they are members.
@@ -218,12 +218,12 @@
 //
 // HUWF, HJWF, STF and HTWF start tasks strictly in the order of their key: a task that has to wait holds
 // its machine. Section 5.1.3 describes the first two so. It costs them a factor of nearly 2; dispatched,
-// the same orders are within some per cent of MarS. For MARES and H-MARES see [MARES]. The paper says
+// the same orders are within some per cent of MarS. For MARES and H-MARES see [Planner]. The paper says
 // little about its reference [8], and this package does not claim the factor of [8].
 //
 // # Online
 //
-// Planner SOMarS drives a [mars.Policy] through the instance. The policy learns of each job when it is
+// Planner so-mars drives a [mars.Policy] through the instance. The policy learns of each job when it is
 // released. Options.Online are its options. By default it plans all waiting work again when jobs arrive;
 // with Batch and Commit it does what Section 5.3 says. No factor is claimed for it, since MarS places tasks
 // with knowledge of all releases.
@@ -274,7 +274,7 @@
 // # Cost
 //
 // With n tasks and J jobs, LowerBound takes O(n) for each of Options.Iterations, and O(n log n) once. Up to
-// Options.Exact jobs, each pivot of the column generation takes O(J^2). MarS and dispatch take O(n log n).
+// 300 jobs, each pivot of the column generation takes O(J^2). MarS and dispatch take O(n log n).
 // Best-fit takes O(n m) moves of memory at worst. Insertion looks at idle times one by one. Memory
 // is about 300 bytes for each task.
 package plan

@@ -124,18 +124,17 @@ func plans(t interface {
 }, in Instance, o Options) []*Schedule {
 	t.Helper()
 	var all []Planner
-	for p := range plannerNames {
-		p := Planner(p)
+	for _, p := range planners {
 		switch p {
-		case TMarS:
+		case tMarS:
 			if in.Objective == JobCompletion {
 				continue
 			}
-		case SOMarS:
+		case soMarS:
 			if in.Objective == TaskCompletion || slices.ContainsFunc(in.Jobs, func(j Job) bool { return !told(&j) }) {
 				continue
 			}
-		case MarSCOGE, BusyDispatch, WSRPT:
+		case marSCOGE, busyDispatch, wsrpt:
 			if in.Objective == TaskCompletion {
 				continue
 			}

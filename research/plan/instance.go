@@ -64,7 +64,7 @@ type Job struct {
 
 // Bounds of the weights of an Instance. They are wider than those of [sojourn.Job], which
 // policies count in units of 2^-16. Bounds and offline planners compute with float64, and
-// these weights are far enough from its limits for all sums and products. [SOMarS] is a
+// these weights are far enough from its limits for all sums and products. so-mars is a
 // policy, so it accepts only weights of [sojourn.Job].
 const (
 	MinWeight = 1e-30

@@ -60,7 +60,7 @@ func TestBoundsHoldForTheOptimum(t *testing.T) {
 					if s.Objective < opt*(1-1e-12) {
 						t.Fatalf("%v: objective %v, optimum %v", s.Planner, s.Objective, opt)
 					}
-					if s.Planner == BestOf && opt > 0 {
+					if s.Planner == bestOf && opt > 0 {
 						worst = max(worst, s.Objective/opt)
 					}
 				}
@@ -307,11 +307,11 @@ func TestBoundMovesWithTheInstance(t *testing.T) {
 			}
 		}
 		equal("times times 5", other, 5*lb)
-		a, err := Plan(in, Options{Planner: MarS})
+		a, err := Plan(in, Options{Planner: marS})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b, err := Plan(other, Options{Planner: MarS}); err != nil || b.Objective < lb*(1-slack)*5 {
+		if b, err := Plan(other, Options{Planner: marS}); err != nil || b.Objective < lb*(1-slack)*5 {
 			t.Fatalf("times times 5: objective %v, was %v, bound %v, error %v", b.Objective, a.Objective, lb, err)
 		}
 
@@ -354,7 +354,7 @@ func TestBoundIsExactOnOneMachine(t *testing.T) {
 		for j := range in.Jobs {
 			in.Jobs[j].Release = 0
 		}
-		s, err := Plan(in, Options{Planner: HUWF, Gap: 1e-10})
+		s, err := Plan(in, Options{Planner: huwf, Gap: 1e-10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -371,7 +371,7 @@ func TestBoundIsExactWithAMachineForEachTask(t *testing.T) {
 		for k := range in.Machines {
 			in.Machines[k] = max(in.TaskCount(), 1)
 		}
-		s, err := Plan(in, Options{Planner: MarS})
+		s, err := Plan(in, Options{Planner: marS})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -407,7 +407,7 @@ func TestMarSOnAnyFeasiblePoint(t *testing.T) {
 				if factor < 3 || factor > 4 {
 					t.Fatalf("factor %v", factor)
 				}
-				for _, p := range []Planner{MarS, BestFit} {
+				for _, p := range []Planner{marS, bestFit} {
 					out := w.strict(w.order(), p)
 					m := f.middles(c)
 					for i, at := range out.start {
@@ -433,7 +433,7 @@ func TestCOGE(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		last := r.Last()
+		last := r[len(r)-1]
 		if lb := value(t, in); math.Abs(last.Value-lb) > 1e-7*lb || last.Violated > 0 {
 			t.Fatalf("last round %+v, want the value %v", last, lb)
 		}
@@ -442,18 +442,18 @@ func TestCOGE(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := Plan(in, Options{Planner: MarSCOGE, Epsilon: epsilon})
+		s, err := Plan(in, Options{Planner: marSCOGE, Epsilon: epsilon})
 		if err != nil {
 			t.Fatal(err)
 		}
 		f := newFlat(&in)
 		factor := (&workshop{flat: f}).marsFactor()
-		if v := r.Last().Value; s.Objective > factor/(1-epsilon)*v*(1+1e-9) {
+		if v := r[len(r)-1].Value; s.Objective > factor/(1-epsilon)*v*(1+1e-9) {
 			t.Fatalf("objective %v, the stopped program has the value %v, factor %v", s.Objective, v, factor)
 		}
-		for i, round := range r.Rounds {
-			if round.Feasible < round.Value*(1-1e-9) || i > 0 && round.Value < r.Rounds[i-1].Value*(1-1e-9) {
-				t.Fatalf("rounds %+v", r.Rounds)
+		for i, round := range r {
+			if round.Feasible < round.Value*(1-1e-9) || i > 0 && round.Value < r[i-1].Value*(1-1e-9) {
+				t.Fatalf("rounds %+v", r)
 			}
 		}
 	})

@@ -16,15 +16,15 @@ import (
 // policy learns of a job when the job is released. The error wraps errors.ErrUnsupported if
 // events cannot describe the instance, or if its objective differs from the policy's.
 func (w *workshop) online(opts mars.Options) (layout, error) {
-	if err := w.forJobs(SOMarS); err != nil {
+	if err := w.forJobs(soMarS); err != nil {
 		return layout{}, err
 	}
 	if len(w.machines) > sojourn.MaxClasses || w.base[len(w.machines)] > sojourn.MaxSlots {
-		return layout{}, fmt.Errorf("%w: planner %v: more machines than slots", errors.ErrUnsupported, SOMarS)
+		return layout{}, fmt.Errorf("%w: planner %v: more machines than slots", errors.ErrUnsupported, soMarS)
 	}
 	for i := range w.units {
 		if w.units[i].between != nil {
-			return layout{}, fmt.Errorf("%w: planner %v: delays that differ between pairs of tasks", errors.ErrUnsupported, SOMarS)
+			return layout{}, fmt.Errorf("%w: planner %v: delays that differ between pairs of tasks", errors.ErrUnsupported, soMarS)
 		}
 	}
 	opts.Step = cmp.Or(opts.Step, math.MaxInt) // nobody waits for a Tick
@@ -51,7 +51,7 @@ type onlineDriver struct {
 func (d *onlineDriver) observe(ev sojourn.Event) error {
 	ev.At = sojourn.Time(d.now)
 	if err := d.policy.Observe(ev); err != nil {
-		return fmt.Errorf("%w: planner %v: %w", errors.ErrUnsupported, SOMarS, err)
+		return fmt.Errorf("%w: planner %v: %w", errors.ErrUnsupported, soMarS, err)
 	}
 	return nil
 }

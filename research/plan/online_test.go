@@ -76,11 +76,11 @@ func TestNothingWaitsForAPlan(t *testing.T) {
 			}
 			return false
 		}
-		check(Options{}, Dispatch, BusyDispatch, WSRPT, HUWFDispatch, STFDispatch)
+		check(Options{}, dispatch, busyDispatch, wsrpt, huwfDispatch, stfDispatch)
 		for _, interval := range []time.Duration{1, 0, time.Hour} {
-			check(Options{Online: mars.Options{Interval: interval}}, SOMarS)
+			check(Options{Online: mars.Options{Interval: interval}}, soMarS)
 		}
-		return check(Options{Online: mars.Options{Batch: 1 << 40}}, SOMarS)
+		return check(Options{Online: mars.Options{Batch: 1 << 40}}, soMarS)
 	}
 	rapid.Check(t, func(t *rapid.T) { history(t) })
 	for seed := range 1000 {
@@ -103,9 +103,9 @@ func TestBatchedListsByHand(t *testing.T) {
 	}
 	in := Instance{Machines: []int{1}, Jobs: []Job{job(0, 4), job(1, 12), job(3, 3), job(11, 1)}}
 	for planner, want := range map[Planner][]float64{
-		HUWF:         {0, 13, 10, 25},
-		HUWFDispatch: {0, 13, 10, 25},
-		SOMarS:       {0, 13, 10, 25},
+		huwf:         {0, 13, 10, 25},
+		huwfDispatch: {0, 13, 10, 25},
+		soMarS:       {0, 13, 10, 25},
 	} {
 		s := mustPlan(t, in, Options{Planner: planner, Online: mars.Options{Batch: sec(10)}})
 		for j, at := range s.Start {
@@ -130,12 +130,12 @@ func TestLongestInterval(t *testing.T) {
 		return Job{Release: at, Phases: []Phase{{Tasks: 1, Time: time.Second}}}
 	}
 	in := Instance{Machines: []int{1}, Jobs: []Job{job(0), job(longest / 2)}}
-	for _, planner := range []Planner{HUWF, HUWFDispatch, SOMarS, BestOf} {
+	for _, planner := range []Planner{huwf, huwfDispatch, soMarS, bestOf} {
 		s, err := Plan(in, Options{Planner: planner, Online: mars.Options{Batch: longest}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Certify.Verify(in, s); err != nil || planner != BestOf && s.Start[1] != longest {
+		if err := Certify.Verify(in, s); err != nil || planner != bestOf && s.Start[1] != longest {
 			t.Errorf("%v: starts %v, %v", planner, s.Start, err)
 		}
 	}

@@ -93,7 +93,7 @@ func tight3(m, n int, epsilon float64) Instance {
 // Reference: Theorem 3; erratum 6.
 func TestTheorem3IsTight(t *testing.T) {
 	in := tight3(2, 1000, .5)
-	s := mustPlan(t, in, Options{Planner: MarS})
+	s := mustPlan(t, in, Options{Planner: marS})
 	if r := s.Objective / s.UpperBoundLP; r < 2.98 || r > 3 {
 		t.Errorf("MarS: %v times the linear program, want nearly 3", r)
 	}
@@ -133,7 +133,7 @@ func bad4(m, k int, l, p, weight float64) Instance {
 // Reference: Theorem 3; erratum 6.
 func TestTheorem3NeedsItsAssumption(t *testing.T) {
 	in := bad4(40, 150, 10, 3, 1e-3)
-	s := mustPlan(t, in, Options{Planner: MarS})
+	s := mustPlan(t, in, Options{Planner: marS})
 	r := s.Objective / s.UpperBoundLP
 	m := newFlat(&in).middles(s.Certificate.C)
 	worst := 0.0
@@ -184,7 +184,7 @@ func literalGraham(f *flat, notBefore []int64, order []int32) layout {
 // Reference: Algorithm 3, Lemma 4, Theorem 5; erratum 11.
 func TestAlgorithm3NeedsListScheduling(t *testing.T) {
 	in := stages(30, 40)
-	s := mustPlan(t, in, Options{Planner: TMarS})
+	s := mustPlan(t, in, Options{Planner: tMarS})
 	f := newFlat(&in)
 	notBefore, order := f.blocks(s.Certificate.C)
 	literal := literalGraham(f, notBefore, order)
@@ -289,9 +289,9 @@ func TestTiesOfMiddleTimes(t *testing.T) {
 		{Phases: []Phase{same(2, time.Second)}},
 		{Release: sojourn.Time(time.Second), Phases: []Phase{same(1, 0), same(1, 0), same(1, 0)}},
 	}}
-	for p := range plannerNames {
-		if Planner(p) != TMarS {
-			mustPlan(t, in, Options{Planner: Planner(p)})
+	for _, p := range planners {
+		if p != tMarS {
+			mustPlan(t, in, Options{Planner: p})
 		}
 	}
 	f := newFlat(&in)
@@ -301,7 +301,7 @@ func TestTiesOfMiddleTimes(t *testing.T) {
 	for i := range order {
 		order[i] = int32(len(order) - 1 - i)
 	}
-	for _, p := range []Planner{MarS, BestFit, Insertion} {
+	for _, p := range []Planner{marS, bestFit, insertion} {
 		out := w.strict(order, p)
 		if out.start[f.units[5].first] < int64(time.Second) {
 			t.Errorf("%v: a task of the last job starts at %d", p, out.start[f.units[5].first])
@@ -335,7 +335,7 @@ func TestBoundsSurviveUnevenWeights(t *testing.T) {
 	for _, weight := range []float64{1e-9, 1e-6, 1e-3, 1, 1e3, 1e9} {
 		for _, k := range []int{5, 20, 60} {
 			in := bad4(10, k, 10, 3, weight)
-			s := mustPlan(t, in, Options{Planner: Dispatch, Gap: 1e-9})
+			s := mustPlan(t, in, Options{Planner: dispatch, Gap: 1e-9})
 			if s.LowerBound > s.UpperBoundLP*(1+1e-9) || s.LowerBound > s.Objective*(1+1e-9) {
 				t.Errorf("weight %v, %d stages: lower bound %v, upper bound %v, objective %v", weight, k, s.LowerBound, s.UpperBoundLP, s.Objective)
 			}
@@ -389,7 +389,7 @@ func TestCoarseness(t *testing.T) {
 		in.Jobs = append(in.Jobs, Job{Release: sojourn.Time(i) * sojourn.Time(2*time.Second), Weight: 20 + float64(i*7919%2000)/100,
 			Phases: []Phase{same(30, sec(10)), same(15, sec(15))}})
 	}
-	s := mustPlan(t, in, Options{Planner: MarS, Exact: -1})
+	s := mustPlan(t, in, Options{Planner: marS, exact: -1})
 	if s.Ratio() > 1.03 || s.Gap > 2e-3 {
 		t.Errorf("ratio %v, gap %v", s.Ratio(), s.Gap)
 	}
@@ -403,7 +403,7 @@ func TestCoarseness(t *testing.T) {
 // Two hundred thousand equal tasks are one item.
 func TestManyEqualTasks(t *testing.T) {
 	in := Instance{Machines: []int{100}, Jobs: []Job{{Phases: []Phase{same(200_000, time.Second)}}}}
-	s := mustPlan(t, in, Options{Planner: Dispatch})
+	s := mustPlan(t, in, Options{Planner: dispatch})
 	if want := 2_000.0; s.Objective != want || math.Abs(s.LowerBound-want) > 0.5001 {
 		// All tasks have M = C - 1/2 >= 200,000/200, or C >= 1000.5.
 		if math.Abs(s.LowerBound-1000.5) > 0.01 || s.Objective != want {
@@ -482,7 +482,7 @@ func TestBadInstances(t *testing.T) {
 			}
 		}
 	}
-	for _, o := range []Options{{Gap: -1}, {Gap: math.NaN()}, {Iterations: -1}, {Pivots: -1}, {Planner: 99}, {Planner: -1}, {Epsilon: 1}, {Rounds: -1}} {
+	for _, o := range []Options{{Gap: -1}, {Gap: math.NaN()}, {Iterations: -1}, {pivots: -1}, {Planner: "marx"}, {Planner: "mars "}, {Epsilon: 1}, {Rounds: -1}} {
 		if _, err := Plan(ok(), o); err == nil {
 			t.Errorf("options %+v: no error", o)
 		}
@@ -503,16 +503,16 @@ func TestExtremeButValid(t *testing.T) {
 			{Weight: MaxWeight, Phases: []Phase{same(3, time.Hour)}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for p := range plannerNames {
-				if Planner(p) != TMarS && (Planner(p) != SOMarS || name != "extreme weights") {
-					s := mustPlan(t, in, Options{Planner: Planner(p)})
+			for _, p := range planners {
+				if p != tMarS && (p != soMarS || name != "extreme weights") {
+					s := mustPlan(t, in, Options{Planner: p})
 					if s.Ratio() < 1-1e-9 {
 						t.Errorf("%v: ratio %v", s.Planner, s.Ratio())
 					}
 				}
 			}
 			in.Objective = TaskCompletion
-			mustPlan(t, in, Options{Planner: TMarS})
+			mustPlan(t, in, Options{Planner: tMarS})
 		})
 	}
 }
@@ -527,11 +527,11 @@ func TestNoFactorAcrossClasses(t *testing.T) {
 		{Phases: []Phase{{Tasks: 1, Class: 1, Time: time.Second}, {Tasks: 1, Class: 1, Time: time.Second}}},
 		{Phases: []Phase{same(1, time.Second), {Tasks: 1, Class: 1, Time: time.Second, NoBarrier: true}}},
 	}}
-	if s := mustPlan(t, in, Options{Planner: MarS}); s.Guarantee < 3 || s.Guarantee > 3.001 {
+	if s := mustPlan(t, in, Options{Planner: marS}); s.Guarantee < 3 || s.Guarantee > 3.001 {
 		t.Errorf("guarantee %v, want 3", s.Guarantee)
 	}
 	in.Jobs[2].Phases[1].NoBarrier = false
-	if s := mustPlan(t, in, Options{Planner: MarS}); s.Guarantee != 0 {
+	if s := mustPlan(t, in, Options{Planner: marS}); s.Guarantee != 0 {
 		t.Errorf("guarantee %v across classes, want none", s.Guarantee)
 	}
 }

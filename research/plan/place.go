@@ -160,20 +160,20 @@ func (l *leastFree) take(ready, p int64) (int64, int32) {
 	return s, top.id
 }
 
-// bestFit takes the machine that becomes free last among those that allow the
+// lastFree takes the machine that becomes free last among those that allow the
 // earliest start: it leaves the least idle time. Start times are those of
 // leastFree in the same state, and Lemma 2 holds as well.
-type bestFit struct{ sorted []key }
+type lastFree struct{ sorted []key }
 
-func newBestFit(first, n int) *bestFit {
-	b := &bestFit{make([]key, n)}
+func newBestFit(first, n int) *lastFree {
+	b := &lastFree{make([]key, n)}
 	for i := range b.sorted {
 		b.sorted[i] = key{0, int32(first + i)}
 	}
 	return b
 }
 
-func (b *bestFit) take(ready, p int64) (int64, int32) {
+func (b *lastFree) take(ready, p int64) (int64, int32) {
 	at, _ := slices.BinarySearchFunc(b.sorted, key{ready, math.MaxInt32}, key.compare)
 	at = max(at-1, 0) // the last that is free by then, or the first of all
 	id := b.sorted[at].id

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/lp"
@@ -78,7 +79,7 @@ func All(in Instance, o Options, planners ...Planner) ([]*Schedule, error) {
 	w := &workshop{flat: f, o: &o, bound: b}
 	var list []*Schedule
 	for _, p := range planners {
-		s, err := w.make(p)
+		s, err := w.make(cmp.Or(p, bestOf))
 		if err != nil {
 			return nil, err
 		}
@@ -109,27 +110,26 @@ func (w *workshop) make(p Planner) (*Schedule, error) {
 	var err error
 	factor, upper := 0.0, w.bound.UpperBoundLP // value of the feasible point to which the factor applies
 	switch p {
-	case BestOf:
+	case bestOf:
 		out, err = w.bestOf()
 		factor = w.marsFactor()
-	case MarSCOGE:
+	case marSCOGE:
 		if err := w.forJobs(p); err != nil {
 			return nil, err
 		}
 		jf := newJobForm(w.flat)
-		r := coge(jf, cmp.Or(w.o.Epsilon, 0.3), w.o.Rounds)
-		c := r.C
+		rounds, c := coge(jf, cmp.Or(w.o.Epsilon, 0.3), w.o.Rounds)
 		if w.timeless() {
 			c, _ = jf.RepairByItem(c)
 		}
-		out = w.strict(w.flat.order(c), MarS)
-		factor, upper = w.marsFactor(), r.Last().Feasible
+		out = w.strict(w.flat.order(c), marS)
+		factor, upper = w.marsFactor(), rounds[len(rounds)-1].Feasible
 	default:
 		out, err = w.member(p)
 		switch p {
-		case MarS, BestFit:
+		case marS, bestFit:
 			factor = w.marsFactor()
-		case TMarS:
+		case tMarS:
 			// C^H <= 7 C^LP in each class of machines, and across classes t' adds up their
 			// loads: no factor is proved there.
 			if len(w.machines) == 1 {
@@ -163,31 +163,31 @@ func (w *workshop) make(p Planner) (*Schedule, error) {
 	return s, nil
 }
 
-// member makes the plan of a planner other than BestOf.
+// member makes the plan of a planner other than bestof.
 func (w *workshop) member(p Planner) (layout, error) {
 	switch p {
-	case MarS, BestFit, Insertion:
+	case marS, bestFit, insertion:
 		return w.strict(w.order(), p), nil
-	case Dispatch:
+	case dispatch:
 		return w.dispatch(w.order()), nil
-	case BusyDispatch:
+	case busyDispatch:
 		if err := w.forJobs(p); err != nil {
 			return layout{}, err
 		}
 		return w.dispatch(w.busyOrder()), nil
-	case WSRPT:
+	case wsrpt:
 		if err := w.forJobs(p); err != nil {
 			return layout{}, err
 		}
 		out := w.newLayout()
 		newDispatcher(w.flat).dynamic(w.order(), out)
 		return out, nil
-	case SOMarS:
+	case soMarS:
 		return w.online(w.o.Online)
-	case TMarS:
+	case tMarS:
 		return w.tMarS()
-	case MARES, HMARES:
-		return w.mares(p == MARES)
+	case maresWaiting, maresAtOnce:
+		return w.mares(p == maresWaiting)
 	}
 	keys, dispatched, err := w.list(p)
 	if err != nil {
@@ -206,7 +206,7 @@ func (w *workshop) member(p Planner) (layout, error) {
 			return cmp.Compare(batched.units[w.unit[a]].release, batched.units[w.unit[b]].release)
 		})
 	}
-	return batched.strict(order, MarS), nil
+	return batched.strict(order, marS), nil
 }
 
 // batched returns the flat form of the instance, with each release moved to the end of
@@ -232,9 +232,9 @@ func (w *workshop) strict(order []int32, p Planner) layout {
 	out := w.newLayout()
 	var machines []machinesOf
 	switch p {
-	case BestFit:
+	case bestFit:
 		machines = eachClass(w.flat, newBestFit)
-	case Insertion:
+	case insertion:
 		machines = eachClass(w.flat, newFirstFit)
 	default:
 		machines = eachClass(w.flat, newLeastFree)
@@ -308,17 +308,11 @@ func stretch(pu, d, pv int64) float64 {
 // list returns the keys of a planner that orders tasks by keys, the least first, and
 // whether it dispatches.
 func (w *workshop) list(p Planner) (keys []float64, dispatched bool, err error) {
-	var order weightorder.Order
-	switch p {
-	case HUWF, HUWFDispatch:
-		order = weightorder.HUWF
-	case HJWF, HJWFDispatch:
-		order = weightorder.HJWF
-	case STF, STFDispatch:
-		order = weightorder.STF
-	case HTWF, HTWFDispatch:
-		order = weightorder.HTWF
-	default:
+	name, dispatched := strings.CutSuffix(string(p), "-dispatch")
+	order, ok := map[string]weightorder.Order{
+		"huwf": weightorder.HUWF, "hjwf": weightorder.HJWF, "stf": weightorder.STF, "htwf": weightorder.HTWF,
+	}[name]
+	if !ok {
 		return nil, false, fmt.Errorf("%w: planner %v", errors.ErrUnsupported, p)
 	}
 	keys = make([]float64, len(w.p))
@@ -342,10 +336,6 @@ func (w *workshop) list(p Planner) (keys []float64, dispatched bool, err error) 
 			}
 		}
 	}
-	switch p {
-	case HUWFDispatch, HJWFDispatch, STFDispatch, HTWFDispatch:
-		dispatched = true
-	}
 	return keys, dispatched, nil
 }
 
@@ -356,11 +346,11 @@ const large = 200_000
 // bestOf returns the best of its members and of a local search that starts from the
 // best of those. It keeps the guarantee of MarS, which is the first.
 func (w *workshop) bestOf() (layout, error) {
-	best := w.strict(w.order(), MarS)
+	best := w.strict(w.order(), marS)
 	value := w.objective(best)
 	for _, p := range w.members() {
 		out, err := w.member(p)
-		if p == SOMarS && errors.Is(err, errors.ErrUnsupported) {
+		if p == soMarS && errors.Is(err, errors.ErrUnsupported) {
 			continue
 		}
 		if err != nil {
@@ -380,17 +370,17 @@ func (w *workshop) bestOf() (layout, error) {
 // better than MarS, above all if the machines are not always busy: then the linear
 // program says little about which job comes first.
 func (w *workshop) members() []Planner {
-	list := []Planner{BestFit, Dispatch}
+	list := []Planner{bestFit, dispatch}
 	if w.in.Objective == JobCompletion {
-		list = append(list, BusyDispatch, HUWFDispatch, WSRPT)
-		if len(w.in.Jobs) <= 300 { // each plan of SOMarS looks at all live jobs
-			list = append(list, SOMarS)
+		list = append(list, busyDispatch, huwfDispatch, wsrpt)
+		if len(w.in.Jobs) <= 300 { // each plan of so-mars looks at all live jobs
+			list = append(list, soMarS)
 		}
 	} else {
-		list = append(list, STFDispatch, HTWFDispatch, TMarS)
+		list = append(list, stfDispatch, htwfDispatch, tMarS)
 	}
 	if len(w.p) <= large {
-		list = append(list, Insertion)
+		list = append(list, insertion)
 	}
 	return list
 }

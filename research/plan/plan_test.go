@@ -27,8 +27,8 @@ func TestPlanners(t *testing.T) {
 // No member of best-of is better than best-of, and a search makes it no worse.
 func TestBestOfIsTheBest(t *testing.T) {
 	members := map[Objective][]Planner{
-		JobCompletion:  {MarS, BestFit, Insertion, Dispatch, BusyDispatch, HUWFDispatch, WSRPT, SOMarS},
-		TaskCompletion: {MarS, BestFit, Insertion, Dispatch, STFDispatch, HTWFDispatch, TMarS},
+		JobCompletion:  {marS, bestFit, insertion, dispatch, busyDispatch, huwfDispatch, wsrpt, soMarS},
+		TaskCompletion: {marS, bestFit, insertion, dispatch, stfDispatch, htwfDispatch, tMarS},
 	}
 	for name, s := range map[string]shape{
 		"jobs":  small,
@@ -50,7 +50,7 @@ func TestBestOfIsTheBest(t *testing.T) {
 				}
 				own := members[in.Objective]
 				if slices.ContainsFunc(in.Jobs, func(j Job) bool { return !told(&j) }) {
-					own = slices.DeleteFunc(slices.Clone(own), func(p Planner) bool { return p == SOMarS })
+					own = slices.DeleteFunc(slices.Clone(own), func(p Planner) bool { return p == soMarS })
 				}
 				list, err := All(in, Options{}, own...)
 				if err != nil {
@@ -72,7 +72,7 @@ func TestBestOfHasThePolicy(t *testing.T) {
 	ahead := false
 	for seed := range uint64(6) {
 		in := gen(t, "bursty", seed, 20, map[string]string{"jobs": "60"})
-		list, err := All(in, Options{Evaluations: -1}, BestOf, SOMarS, MarS, BestFit, Insertion, Dispatch, BusyDispatch, HUWFDispatch, WSRPT)
+		list, err := All(in, Options{Evaluations: -1}, bestOf, soMarS, marS, bestFit, insertion, dispatch, busyDispatch, huwfDispatch, wsrpt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestWeightedShortestRemainingFirst(t *testing.T) {
 		{Release: sojourn.Time(time.Second), Phases: []Phase{same(3, 3*time.Second)}},
 		{Release: sojourn.Time(2 * time.Second), Weight: 2, Phases: []Phase{same(1, 5*time.Second)}},
 	}}
-	s := mustPlan(t, in, Options{Planner: WSRPT})
+	s := mustPlan(t, in, Options{Planner: wsrpt})
 	var starts []time.Duration
 	for _, at := range s.Start {
 		starts = append(starts, at.Sub(0)/time.Second)
@@ -114,7 +114,7 @@ func TestWeightedShortestRemainingFirst(t *testing.T) {
 func TestSchedulesArePoints(t *testing.T) {
 	for _, seed := range []uint64{2, 4} {
 		in := gen(t, "bursty", seed, 40, map[string]string{"jobs": "500"})
-		s := mustPlan(t, in, Options{Planner: WSRPT, Exact: -1})
+		s := mustPlan(t, in, Options{Planner: wsrpt, exact: -1})
 		if s.UpperBoundLP > s.Objective {
 			t.Errorf("seed %d: a feasible point at %v, a schedule at %v", seed, s.UpperBoundLP, s.Objective)
 		}
@@ -135,24 +135,20 @@ func TestUnsupported(t *testing.T) {
 	}
 	jobs := three
 	jobs.Objective = JobCompletion
-	if _, err := Plan(jobs, Options{Planner: TMarS}); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := Plan(jobs, Options{Planner: tMarS}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("T-MarS: %v", err)
 	}
 }
 
-// Each planner has a name, and the name finds the planner.
+// The name of each planner finds it.
 func TestPlannerNames(t *testing.T) {
-	for p := range plannerNames {
-		got, err := ParsePlanner(Planner(p).String())
-		if err != nil || got != Planner(p) {
-			t.Errorf("%v: %v, %v", Planner(p), got, err)
+	for _, p := range planners {
+		if got, err := ParsePlanner(string(p)); err != nil || got != p {
+			t.Errorf("%v: %v, %v", p, got, err)
 		}
 	}
 	if _, err := ParsePlanner("marx"); err == nil || !strings.Contains(err.Error(), "bestof, mars,") {
 		t.Errorf("marx: %v", err)
-	}
-	if got := Planner(-1).String(); got != "Planner(-1)" {
-		t.Errorf("String() = %q", got)
 	}
 }
 
@@ -165,9 +161,9 @@ func TestGuaranteeWithTasksOfNoTime(t *testing.T) {
 		{Release: sojourn.Time(3 * time.Second), Weight: 1e6, Phases: []Phase{{Tasks: 2, Times: []time.Duration{0, 3 * time.Second}}}},
 		{Phases: []Phase{same(2, 10*time.Second)}},
 	}}
-	for _, planner := range []Planner{MarS, BestFit, MarSCOGE, BestOf} {
+	for _, planner := range []Planner{marS, bestFit, marSCOGE, bestOf} {
 		for _, exact := range []int{0, -1} {
-			s := mustPlan(t, in, Options{Planner: planner, Exact: exact, Evaluations: -1})
+			s := mustPlan(t, in, Options{Planner: planner, exact: exact, Evaluations: -1})
 			if err := Certify.Verify(in, s); err != nil {
 				t.Errorf("%v: %v", planner, err)
 			}

@@ -45,7 +45,7 @@ func newSearch(w *workshop, best layout, evaluations int) *search {
 }
 
 // decoders make schedules of orders.
-var decoders = [...]Planner{Insertion, Dispatch}
+var decoders = [...]Planner{insertion, dispatch}
 
 // run spends the evaluations, and returns the best schedule. It spends half of them
 // near the order of MarS, in which the tasks of a job are together, and the others
@@ -152,7 +152,7 @@ func (s *search) evaluate(p Planner) bool {
 		s.keys[t] = s.m[t] + s.trial[i]
 	}
 	order := lp.Order(s.keys)
-	if p == Dispatch {
+	if p == dispatch {
 		s.events.run(order, s.out)
 	} else {
 		s.placer.inOrder(order, eachClass(s.flat, newFirstFit), s.out)

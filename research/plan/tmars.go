@@ -68,7 +68,7 @@ func ceil(s float64) int64 { return int64(math.Ceil(float64(s * 1e9))) }
 // returns this schedule or the dispatched order of C^LP, whichever is better.
 func (w *workshop) tMarS() (layout, error) {
 	if w.in.Objective != TaskCompletion {
-		return layout{}, fmt.Errorf("%w: planner %v is for the completion of tasks", errors.ErrUnsupported, TMarS)
+		return layout{}, fmt.Errorf("%w: planner %v is for the completion of tasks", errors.ErrUnsupported, tMarS)
 	}
 	c := w.bound.Certificate.C
 	notBefore, order := w.blocks(c)

@@ -29,7 +29,7 @@ func Example() {
 	// sojourn: policy mine has no option "loud"; known options: verbose
 	// Run 'sojourn run --help' for usage.
 	// mine: jobs as I like them.
-	// More: go doc github.com/sojourn-sched/sojourn
+	// More: go doc github.com/sojourn-sched/sojourn/cmd/sojourn/cli_test
 	// Options, as in mine:verbose=...
 	//
 	// verbose=TRUE|FALSE

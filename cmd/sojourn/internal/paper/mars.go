@@ -50,7 +50,7 @@ func marsNotes(notes ...string) []string {
 	return append(notes,
 		"Section 5.1 is read so: in each slot of 1 s a job is released with probability 1/2 (a Bernoulli process); a delay is half of the time of its map task; times are drawn again below 1 s. The paper gives neither the slot nor the factor of the delays: mars-fig7 varies both.",
 		"The ratio is to the value of the linear program (1)-(4), of which a lower bound within 1e-6 is proved; each row is the mean of the seeds' ratios. Every plan and bound is verified.",
-		"mars-coge is the paper's MarS: Algorithm 1 with S^NV corrected and epsilon = 0.3. mars is Algorithm 2 on the solved program. bestof is the best of it, of dispatched lists (go doc ./research/plan BestOf), and of a search that makes so many schedules.",
+		"mars-coge is the paper's MarS: Algorithm 1 with S^NV corrected and epsilon = 0.3. mars is Algorithm 2 on the solved program. bestof is the best of it, of dispatched lists (go doc ./research/plan Planner), and of a search that makes so many schedules.",
 		"mares is a reading of Section 5.1.3: tasks are on machines in advance, the longest first on the one with the least work, and (4) holds for each machine apart.",
 	)
 }

@@ -64,9 +64,9 @@ func semiOnlineRatios(s *trial.Scenario, planners []plannerSpec) ([]float64, err
 	ratios := make([]float64, len(planners))
 	err := eachPlan(s, &in, planners, func(i int, p *plan.Schedule) error {
 		batch, objective := planners[i].Online.Batch, p.Objective
-		if planners[i].planner == plan.MARES && batch > 0 {
+		if planners[i].planner == "mares" && batch > 0 {
 			var err error
-			if objective, err = batchByBatch(in, batch, plan.MARES); err != nil {
+			if objective, err = batchByBatch(in, batch, "mares"); err != nil {
 				return err
 			}
 		}

@@ -204,7 +204,7 @@ func TestBatchByBatch(t *testing.T) {
 		return plan.Job{Weight: weight, Release: sojourn.Time(s(release)), Phases: []plan.Phase{{Tasks: 1, Time: s(length)}}}
 	}
 	in := plan.Instance{Machines: []int{1}, Jobs: []plan.Job{job(1, 30, 1), job(0, 6, 1), job(11, 1, 100), job(2, 12, 60)}}
-	got, err := batchByBatch(in, s(10), plan.MARES)
+	got, err := batchByBatch(in, s(10), "mares")
 	if want := 6.0 + 1320 + 52 + 5300; err != nil || got != want {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}

@@ -249,11 +249,11 @@ func cogeRounds(s *trial.Scenario, planners []plannerSpec) ([]float64, error) {
 	for _, p := range planners {
 		least, most = min(least, p.Epsilon), max(most, p.Rounds)
 	}
-	relaxed, err := plan.COGE(in, least, most)
+	list, err := plan.COGE(in, least, most)
 	if err != nil {
 		return nil, err
 	}
-	list, rounds := relaxed.Rounds, make([]float64, len(planners))
+	rounds := make([]float64, len(planners))
 	for i, p := range planners {
 		stops := func(r plan.Round) bool { return r.Value >= float64((1-p.Epsilon)*r.Feasible) }
 		if rounds[i] = float64(len(list)); slices.ContainsFunc(list, stops) {

@@ -82,7 +82,7 @@ func (r *Plans) Summary() PlanSummary {
 	}
 	for _, p := range plans {
 		s.Plans = append(s.Plans, planResult{
-			Policy:    p.Planner.String(),
+			Policy:    string(p.Planner),
 			Objective: format.Real(p.Objective),
 			Ratio:     format.Real(p.Ratio()),
 			BestRatio: format.Real(bestRatio(p)),
@@ -134,7 +134,7 @@ func (r *Plans) Write(out io.Writer) error {
 	t := &format.Table{Corner: "planner"}
 	var objectives, ratios, guaranteed, makespans []string
 	for _, p := range plans {
-		t.Names = append(t.Names, p.Planner.String())
+		t.Names = append(t.Names, string(p.Planner))
 		objectives = append(objectives, format.Number(p.Objective, 3))
 		ratios = append(ratios, format.Number(bestRatio(p), 3))
 		guaranteed = append(guaranteed, format.Number(guarantee(p), 3))
@@ -155,7 +155,7 @@ func planVerdict(plans []*plan.Schedule) string {
 	var names []string
 	for _, p := range plans {
 		if p.Objective == best.Objective {
-			names = append(names, p.Planner.String())
+			names = append(names, string(p.Planner))
 		}
 	}
 	has := "has"

@@ -164,7 +164,7 @@ func TestNoBoundNamesTheJob(t *testing.T) {
 // A list that is dispatched offline makes the same schedule as the policy of its name,
 // which learns of jobs when they arrive, as long as nothing lies between two phases.
 func TestListsOnlineAndOffline(t *testing.T) {
-	lists := []plan.Planner{plan.HUWFDispatch, plan.HJWFDispatch, plan.STFDispatch, plan.HTWFDispatch}
+	lists := []plan.Planner{"huwf-dispatch", "hjwf-dispatch", "stf-dispatch", "htwf-dispatch"}
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		between := func(least, most int) int { return least + rng.IntN(most-least+1) }
@@ -195,7 +195,7 @@ func TestListsOnlineAndOffline(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, p := range plans {
-				policy := strings.TrimSuffix(p.Planner.String(), "-dispatch")
+				policy := strings.TrimSuffix(string(p.Planner), "-dispatch")
 				ends := map[sojourn.JobID]sojourn.Time{}
 				for _, r := range simulated(t, s, policy).JobRecords {
 					ends[r.ID] = r.Finish

@@ -13,13 +13,10 @@ import (
 // PlannerNames returns the names of all planners.
 func PlannerNames() []string {
 	var names []string
-	for p := plan.Planner(0); ; p++ {
-		known, err := plan.ParsePlanner(p.String())
-		if err != nil || known != p {
-			return names
-		}
-		names = append(names, p.String())
+	for _, p := range plan.Planners() {
+		names = append(names, string(p))
 	}
+	return names
 }
 
 // MakePlans makes the plans of some planners and verifies them.
