@@ -234,7 +234,7 @@ var optionTypes = []struct {
 	}},
 	{rtmr.Options{}, map[string]domain{
 		"Booking": choices(rtmr.Chain), "Order": choices(rtmr.FIFO), "OnePosition": anyBool, "Feedback": anyBool.beside(set("Booking", rtmr.Chain)),
-		"Delta": anyTime.beside(func(o reflect.Value) { set("Booking", rtmr.Chain)(o); set("Feedback", true)(o) }), "NoMergeMin": anyBool.beside(func(o reflect.Value) { set("Booking", rtmr.Chain)(o); set("Feedback", true)(o) }),
+		"Delta": anyTime.beside(func(o reflect.Value) { set("Booking", rtmr.Chain)(o); set("Feedback", true)(o) }),
 		"Latency": anyTime, "RequireDeadline": anyBool, "MapRate": anyTime, "ReduceRate": anyTime, "StartUp": anyTime,
 		"Ratio": at(0.0, math.MaxUint32), "Skew": at(1.0, math.MaxUint32, true), "Learn": anyBool, "PaperReservation": anyBool,
 	}},

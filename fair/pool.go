@@ -6,9 +6,9 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/gang"
+	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/internal/sfq"
 	"github.com/sojourn-sched/sojourn/internal/wide"
-	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // A pool is the account of a pool with live jobs, or of the whole cluster.
@@ -38,10 +38,10 @@ type pool struct {
 	joint   bool // what happens in one class may change places in others: it is limited, or the tree is ranked
 	active  int  // jobs of the subtree with live attempts; only if limited
 
-	readyJobs  queue.Ready[jobKey]  // ids; if limited, only active jobs
-	freshJobs  queue.Ready[jobKey]  // ids of jobs without live attempts; only if limited
-	readyPools queue.Ready[poolKey] // ids of pools that can be served; the key of an only one may be old
-	busyPools  queue.Ready[poolKey] // ids of pools with active jobs that can be served; only if limited
+	readyJobs  ready.Queue[jobKey]  // ids; if limited, only active jobs
+	freshJobs  ready.Queue[jobKey]  // ids of jobs without live attempts; only if limited
+	readyPools ready.Queue[poolKey] // ids of pools that can be served; the key of an only one may be old
+	busyPools  ready.Queue[poolKey] // ids of pools with active jobs that can be served; only if limited
 
 	classes []poolClass // by sojourn.Class
 
@@ -218,10 +218,10 @@ func (t *tree) newPool(name string, parent *pool, c *conf) pool {
 		name: name, parent: parent, conf: c,
 		limited:    c.MaxJobs > 0 || parent != nil && parent.limited,
 		joint:      c.MaxJobs > 0 || t.ranked || parent != nil && parent.joint,
-		readyJobs:  queue.NewPrefixedReady(less, prefixes(t.ties)),
-		freshJobs:  queue.NewPrefixedReady(less, prefixes(t.ties)),
-		readyPools: queue.NewPrefixedReady(lessPool, prefix),
-		busyPools:  queue.NewPrefixedReady(lessPool, prefix),
+		readyJobs:  ready.New(less, prefixes(t.ties)),
+		freshJobs:  ready.New(less, prefixes(t.ties)),
+		readyPools: ready.New(lessPool, prefix),
+		busyPools:  ready.New(lessPool, prefix),
 	}
 	if t.ranked {
 		n.ready, n.busy = new(ranking), new(ranking)

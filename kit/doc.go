@@ -9,7 +9,6 @@
 //	anything: it must know slots, jobs and attempts                kit/ledger
 //	ranks jobs by a key, such as deadline, size, attained service  kit/queue: Jobs
 //	ranks phases, or orders the tasks within a phase               kit/queue: Phases
-//	ranks something else, such as pools                            kit/ledger, kit/queue: Ready
 //	keeps slots free for short jobs although tasks are long        kit/reserve
 //	starts tasks close to their input                              kit/queue: Jobs, Phases
 //	shares service between tenants that each have a queue          kit/flow, also without a policy

@@ -545,7 +545,7 @@ func TestHostileHistories(t *testing.T) {
 	for _, opts := range []Options{
 		{}, {OnePosition: true}, {Order: FIFO}, {RequireDeadline: true},
 		{Booking: Chain}, {Booking: Chain, Feedback: true}, {Booking: Chain, Order: FIFO, Feedback: true},
-		{Booking: Chain, OnePosition: true}, {Booking: Chain, Feedback: true, NoMergeMin: true, Delta: 2},
+		{Booking: Chain, OnePosition: true}, {Booking: Chain, Feedback: true, Delta: 2},
 	} {
 		name := fmt.Sprintf("%v %v one=%v feedback=%v delta=%v required=%v",
 			opts.Booking, opts.Order, opts.OnePosition, opts.Feedback, int64(opts.Delta), opts.RequireDeadline)

@@ -204,11 +204,7 @@ func (p *promises) feedback(j *job) {
 		m := &k.Data.mark
 		em, e := w.try(&en)
 		w.keep()
-		if p.opts.NoMergeMin {
-			m.em, m.e = em, e
-		} else {
-			m.em, m.e = min(m.em, em), min(m.e, e)
-		}
+		m.em, m.e = min(m.em, em), min(m.e, e)
 		p.improve(&k.Data, w.at)
 		w.begin(&m.t, now)
 	}
@@ -220,11 +216,7 @@ func (p *promises) feedback(j *job) {
 // their deadlines: no job is late then, but all candidates before them are refused.
 func (p *promises) improve(d *data, u vectors) {
 	for s := range u {
-		if p.opts.NoMergeMin {
-			d.mark.t[s] = slices.Clone(u[s])
-		} else {
-			d.mark.t[s] = slotvec.Min(nil, d.mark.t[s], u[s])
-		}
+		d.mark.t[s] = slotvec.Min(nil, d.mark.t[s], u[s])
 	}
 	d.hard = d.mark
 }

@@ -141,6 +141,6 @@
 // # Departures from the paper
 //
 // Reduce slots are kept with >= and not > (TestOffByOne), feedback never raises an estimate
-// (TestFeedbackRaisesAnEstimatePastTheDeadline), and other places than that of the deadline are tried (TestEDFIsNotMonotone).
+// (TestFeedbackRaisesNoEstimate), and other places than that of the deadline are tried (TestEDFIsNotMonotone).
 // docs/theory/rtmr.md lists all.
 package rtmr

@@ -14,7 +14,6 @@ func variants() []variant {
 	chain := Options{Booking: Chain}
 	paper := Options{Booking: Chain, OnePosition: true}
 	feedback := func(o Options) Options { o.Feedback = true; return o }
-	plainU := func(o Options) Options { o.Feedback, o.NoMergeMin = true, true; return o }
 	return []variant{
 		{name: "rebook, random"},
 		{name: "rebook, exact", exact: true},
@@ -35,8 +34,8 @@ func variants() []variant {
 		{name: "chain, feedback zero", opts: feedback(chain), zeros: true},
 		{name: "chain, feedback big", opts: feedback(paper), big: true},
 		{name: "chain, feedback exact", opts: feedback(paper), exact: true},
-		{name: "chain, plain U", opts: plainU(paper)},
-		{name: "chain, plain U big", opts: plainU(paper), big: true},
+		{name: "chain, feedback fifo", opts: Options{Booking: Chain, Order: FIFO, Feedback: true}},
+		{name: "chain, feedback delta", opts: Options{Booking: Chain, OnePosition: true, Feedback: true, Delta: 2}, big: true},
 		{name: "chain, retest", opts: feedback(chain), retest: true},
 		{name: "chain, heartbeat padded", opts: feedback(paper), beat: 5, pad: 5},
 	}

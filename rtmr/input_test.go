@@ -88,7 +88,6 @@ func TestBadOptions(t *testing.T) {
 		`Booking: unknown booking "Booking(9)"`:                 {Booking: 9},
 		`Order: unknown order "Order(9)"`:                       {Order: 9},
 		"Feedback is true: want false, since Booking is rebook": {Feedback: true},
-		"NoMergeMin is true: want false without Feedback":       {Booking: Chain, NoMergeMin: true},
 		"Latency is -1ns: want at least 0s":                     {Latency: -1},
 		"Ratio is NaN":                                          {Ratio: math.NaN()},
 		"Skew is 0.5":                                           {Skew: 0.5},

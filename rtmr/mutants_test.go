@@ -83,8 +83,10 @@ var mutants = []mutant{
 			continue
 		}
 		en := p.whole(k)
-		`}},
-		late: []variant{{name: "feedback as printed", opts: Options{Booking: Chain, OnePosition: true, Feedback: true, NoMergeMin: true}}},
+		`},
+			{"chain.go", "m.em, m.e = min(m.em, em), min(m.e, e)", "m.em, m.e = em, e"},
+			{"chain.go", "slotvec.Min(nil, d.mark.t[s], u[s])", "slices.Clone(u[s])"}},
+		late: []variant{{name: "feedback as printed", opts: Options{Booking: Chain, OnePosition: true, Feedback: true}}},
 	},
 	{
 		name: "a job without maps is ready at once, in its place",

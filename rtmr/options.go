@@ -27,7 +27,7 @@ type Options struct {
 	OnePosition bool
 
 	// Feedback replaces estimates by measured values when a job finishes, for
-	// this job and the jobs behind it [Algorithms V and VI]. It is for Chain;
+	// this job and the jobs behind it [Algorithms V and VI], where these are less. It is for Chain;
 	// Rebook always uses measured values. It is for research.
 	Feedback bool
 
@@ -35,10 +35,6 @@ type Options struct {
 	// causes Feedback. Zero means any difference; the paper takes "a typical map
 	// task execution time" [Section V]. It is for research.
 	Delta time.Duration
-
-	// NoMergeMin lets Feedback raise estimates, as the paper does. By default the lesser
-	// of the old and the new estimate counts, since both are bounds. It is for research.
-	NoMergeMin bool
 
 	// Latency is added to the time of every task. It is the longest time for which a
 	// free slot may stay idle before its next task, such as the period of heartbeats.
@@ -136,7 +132,6 @@ func (o Options) Validate() error {
 		option.Choice("Booking", o.Booking),
 		option.Choice("Order", o.Order),
 		option.Want(o.Booking == Chain || !o.Feedback, "Feedback", o.Feedback, "false, since Booking is %v, which always knows what came true", o.Booking),
-		option.Want(o.Feedback || !o.NoMergeMin, "NoMergeMin", o.NoMergeMin, "false without Feedback"),
 		option.AtLeast("Delta", o.Delta, 0),
 		option.Want(o.Feedback || o.Delta <= 0, "Delta", o.Delta, "0 without Feedback"),
 		option.AtLeast("Latency", o.Latency, 0),

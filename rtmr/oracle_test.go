@@ -37,7 +37,6 @@ type world struct {
 	// Spoiled by the tests of the laws themselves.
 	lazy  bool   // slot 0 is never offered
 	spoil func() // after each refusal
-	all   bool   // I6 is expected without min-merge as well
 }
 
 // fail records a broken law. The text begins with the name of the law.

@@ -70,19 +70,17 @@ func TestOffByOne(t *testing.T) {
 // deadline. The lesser of the two bounds is still 10.
 //
 // Reference: Algorithm V, lines 14 to 19.
-func TestFeedbackRaisesAnEstimatePastTheDeadline(t *testing.T) {
-	for noMerge, want := range map[bool]int64{true: 19, false: 10} {
-		w := small(t, Options{Booking: Chain, Feedback: true, NoMergeMin: noMerge}, 2, 0)
-		first := exact(1, 10, 1, 10, 0, 0)
-		first.times[0][0] = 9
-		w.arrive(first)
-		w.arrive(exact(2, 10, 1, 10, 0, 0))
-		w.offer()
-		w.now = 9
-		w.ends()
-		if e := w.p.ledger.Job(2).Data.mark.e / int64(unit); e != want {
-			t.Errorf("without merging %v: e = %d, want %d", noMerge, e, want)
-		}
+func TestFeedbackRaisesNoEstimate(t *testing.T) {
+	w := small(t, Options{Booking: Chain, Feedback: true}, 2, 0)
+	first := exact(1, 10, 1, 10, 0, 0)
+	first.times[0][0] = 9
+	w.arrive(first)
+	w.arrive(exact(2, 10, 1, 10, 0, 0))
+	w.offer()
+	w.now = 9
+	w.ends()
+	if e := w.p.ledger.Job(2).Data.mark.e / int64(unit); e != 10 {
+		t.Errorf("e = %d, want 10", e)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/kit/queue"
+	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
 )
 
@@ -58,7 +58,7 @@ type promises struct {
 	*cluster
 
 	order order            // live jobs by key
-	ready queue.Ready[key] // by class: jobs with a task to start
+	ready ready.Queue[key] // by class: jobs with a task to start
 
 	fresh     bool     // the marks are those of the present state. Invariant: false after each event and assignment
 	soft      bool     // a mark may differ from the hard one; if false, all are equal, and root is hardRoot

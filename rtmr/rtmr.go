@@ -4,8 +4,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/locality"
+	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/queue"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
@@ -80,7 +80,7 @@ func (p *Policy) reset() {
 		promises: promises{
 			opts:    p.opts,
 			cluster: c,
-			ready:   queue.NewPrefixedReady(key.before, key.prefix),
+			ready:   ready.New(key.before, key.prefix),
 		},
 	}
 }

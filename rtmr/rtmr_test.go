@@ -46,7 +46,7 @@ func TestConformance(t *testing.T) {
 	}{
 		{"rebook", 4, rtmr.Options{}},
 		{"chain, feedback", 4, rtmr.Options{Booking: rtmr.Chain, Feedback: true}},
-		{"chain, paper", 8, rtmr.Options{Booking: rtmr.Chain, Feedback: true, Delta: 1e9, NoMergeMin: true, OnePosition: true}},
+		{"chain, paper", 8, rtmr.Options{Booking: rtmr.Chain, Feedback: true, Delta: 1e9, OnePosition: true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			histories.Share(t, tc.share)
@@ -85,7 +85,6 @@ func TestConformanceOfAllOptions(t *testing.T) {
 			o.Booking, o.Feedback = rtmr.Chain, bit("feedback")
 		}
 		if o.Feedback {
-			o.NoMergeMin = bit("no merge")
 			o.Delta = rapid.SampledFrom([]time.Duration{0, 1, time.Second}).Draw(t, "delta")
 		}
 		if bit("rates") {

@@ -9,9 +9,9 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/bitset"
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/locality"
+	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // A status says how far a job is [Section IV-B]. It never decreases.
@@ -38,8 +38,8 @@ type roster struct {
 	index  *locality.Index[member]
 	lanes  []*lane // by class; nil where the class was never seen
 
-	first queue.Ready[uint64] // jobs by arrival whose requeued map tasks or reduces go first
-	early queue.Ready[uint64] // and those whose reduces may start before their last map task
+	first ready.Queue[uint64] // jobs by arrival whose requeued map tasks or reduces go first
+	early ready.Queue[uint64] // and those whose reduces may start before their last map task
 
 	seats  uint32     // numbers of co-scheduled jobs, taken or not, are below this
 	vacant bitset.Set // the numbers that are not taken
@@ -266,7 +266,7 @@ func (r *roster) fileReduces(j *job) {
 }
 
 // put adds j to a queue or removes it.
-func put(q *queue.Ready[uint64], c sojourn.Class, j *job, want bool) {
+func put(q *ready.Queue[uint64], c sojourn.Class, j *job, want bool) {
 	if !want {
 		q.Remove(c, j.Handle())
 	} else if !q.Contains(c, j.Handle()) {

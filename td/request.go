@@ -7,7 +7,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/locality"
-	"github.com/sojourn-sched/sojourn/kit/queue"
+	"github.com/sojourn-sched/sojourn/internal/ready"
 )
 
 // A choice is the task that a slot gets.
@@ -242,7 +242,7 @@ type giver func(*job, int, sojourn.Slot) (choice, bool)
 
 // fromQueue serves the first job of a queue, by arrival, for which give finds a
 // task.
-func (p *Policy) fromQueue(q *queue.Ready[uint64], s sojourn.Slot, give giver) (choice, bool) {
+func (p *Policy) fromQueue(q *ready.Queue[uint64], s sojourn.Slot, give giver) (choice, bool) {
 	h, _, ok := q.First(s.Class)
 	if !ok {
 		return choice{}, false

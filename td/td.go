@@ -6,8 +6,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/option"
+	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // A Policy is a throughput-driven [sojourn.Policy]. It is also a [sojourn.Supporter], a [sojourn.Seeker],
@@ -50,8 +50,8 @@ func New(opts Options) (*Policy, error) {
 
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
-	bySeq := func() queue.Ready[uint64] {
-		return queue.NewPrefixedReady(func(a, b uint64) bool { return a < b }, func(seq uint64) (hi, lo uint64) { return seq, 0 })
+	bySeq := func() ready.Queue[uint64] {
+		return ready.New(func(a, b uint64) bool { return a < b }, func(seq uint64) (hi, lo uint64) { return seq, 0 })
 	}
 	*p = Policy{roster: roster{set: p.set, first: bySeq(), early: bySeq()}}
 	p.ledger.Supports = option.Features&^sojourn.FeatureNeeds | sojourn.FeatureParallelism

@@ -6,8 +6,8 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/inside"
+	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // Most is how many priorities may have live jobs at a time.
@@ -25,7 +25,7 @@ type level struct {
 
 	jobs    int    // live
 	idle    uint64 // when it became idle, as counted in the Policy; 0 while it has jobs
-	ready   queue.Ready[uint64]
+	ready   ready.Queue[uint64]
 	classes []class
 }
 
@@ -37,7 +37,7 @@ type class struct {
 }
 
 func newLevel(priority int32, in sojourn.Policy) *level {
-	return &level{priority: priority, in: inside.New("priority", in), ready: queue.NewReady(func(a, b uint64) bool { return a < b })}
+	return &level{priority: priority, in: inside.New("priority", in), ready: ready.New(func(a, b uint64) bool { return a < b }, nil)}
 }
 
 // observe reports an event.

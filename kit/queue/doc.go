@@ -16,8 +16,7 @@
 // first, and there the task whose input is closest, or the lowest. Keys may grow while time
 // passes. [Phases] ranks each phase of a job by itself, and takes the tasks of a phase in
 // an order that the policy chooses. Both embed [Queue], which has the rest of a policy:
-// Seek, Admit, AppendRanking, Explain, Save and Restore. A policy may embed either. [Ready]
-// is the layer below, for policies that rank something else.
+// Seek, Admit, AppendRanking, Explain, Save and Restore. A policy may embed either.
 //
 // # What the policy owes
 //

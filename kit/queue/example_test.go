@@ -37,21 +37,3 @@ func ExampleNewJobs() {
 	// [2 3 1]
 	// 2/0/0 true
 }
-
-// Ready ranks anything that has a number, such as pools.
-func ExampleReady() {
-	pools := []string{"etl", "reports"}
-	q := queue.NewReady(func(a, b float64) bool { return a < b })
-	const class = 0
-	q.Set(class, 0, 1.5) // running tasks for the weight
-	q.Set(class, 1, 0.5)
-	pool, _, _ := q.First(class)
-	fmt.Println(pools[pool])
-	q.Set(class, 1, 2.5) // it was served
-	pool, _, _ = q.First(class)
-	fmt.Println(pools[pool])
-
-	// Output:
-	// reports
-	// etl
-}

@@ -26,14 +26,10 @@ type JobOrder[J, K any] struct {
 	// that Less compares one after the other, return the first two.
 	Prefix func(K) (hi, lo uint64)
 
-	// Grows says that keys may grow while time passes; they never shrink. The queue then
-	// holds the key of some earlier instant, which is a lower bound. Assign updates the
-	// first entry until the first entry needs no update; its key is then the least.
-	Grows bool
-
-	// Growing, unless nil, reports whether the key of a job for the slots of one class may
-	// have grown since it was filed. Without it, every key may have, if Grows is set.
-	Growing func(j *ledger.Job[J], side *ledger.Side) bool
+	// Grows, unless nil, says that keys may grow while time passes; they never shrink. It reports whether the key of a job for
+	// the slots of one class may have grown since it was filed. The queue then holds the key of some earlier instant, which is
+	// a lower bound. Assign updates the first entry until the first entry needs no update; its key is then the least.
+	Grows func(j *ledger.Job[J], side *ledger.Side) bool
 
 	// Group, unless nil, returns a number from 0 on for a key. Use it for keys that grow at different
 	// rates while time passes, with the rate as the group: the keys of one group keep their order until
@@ -77,7 +73,7 @@ type Jobs[J, K any] struct {
 
 // NewJobs returns an empty queue.
 func NewJobs[J, K any](order JobOrder[J, K]) *Jobs[J, K] {
-	q := &Jobs[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: filing[K]{plain: NewPrefixedReady(order.Less, order.Prefix), group: order.Group}}}
+	q := &Jobs[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: newFiling(order.Less, order.Prefix, order.Group)}}
 	q.Ledger.Supports = order.Supports
 	if !order.IgnoreLocality {
 		q.inputs = locality.New(&q.Ledger)
@@ -206,13 +202,13 @@ func (q *Jobs[J, K]) TakeOf(j *ledger.Job[J], id sojourn.SlotID) sojourn.Assignm
 func (q *Jobs[J, K]) least(c sojourn.Class, highest int) (h uint32, key K, level int, ok bool) {
 	for {
 		h, key, level, ok = q.ready.FirstUpTo(c, highest)
-		if !ok || !q.order.Grows {
+		if !ok || q.order.Grows == nil {
 			return h, key, level, ok
 		}
 		j := q.Ledger.ByHandle(h)
 		now := key
 		switch side := j.SideOf(c); {
-		case q.order.Growing != nil && !q.order.Growing(j, side):
+		case !q.order.Grows(j, side):
 			return h, key, level, true
 		case q.order.SideKey != nil:
 			now = q.order.SideKey(j, side)

@@ -39,13 +39,10 @@ func TestJobsArePhasesByTheKeyOfTheirJob(t *testing.T) {
 		order := JobOrder[struct{}, key]{
 			Key:   func(j *ledger.Job[struct{}]) key { return key{value: value(j), seq: j.Seq()} },
 			Less:  less,
-			Grows: true,
-		}
-		if some {
-			order.Growing = growing
+			Grows: growing,
 		}
 		if groups {
-			order.Grows = false
+			order.Grows = nil
 			order.Key = func(j *ledger.Job[struct{}]) key { return key{rate: j.Spec().Weight, seq: j.Seq()} }
 			order.Group = func(k key) int { return int(k.rate) }
 		}

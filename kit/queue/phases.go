@@ -8,6 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/bitset"
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/locality"
+	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
@@ -60,7 +61,7 @@ type filedJob[K any] struct {
 
 	// If the job is bounded: its phases that could start a task if there were room, by number. Of those of a class, the
 	// queue's ready has the first one while there is room, and shown names it; -1 if it has none.
-	open  *Ready[K]
+	open  *ready.Queue[K]
 	shown []int // by class
 }
 
@@ -82,7 +83,7 @@ type entry[J any] struct {
 
 // NewPhases returns an empty queue.
 func NewPhases[J, K any](order PhaseOrder[J, K]) *Phases[J, K] {
-	q := &Phases[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: filing[K]{plain: NewPrefixedReady(order.Less, order.Prefix)}}}
+	q := &Phases[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: newFiling(order.Less, order.Prefix, nil)}}
 	q.Ledger.Supports = order.Supports
 	q.head = q.ready.FirstUpTo
 	q.rank = q.least
@@ -159,7 +160,7 @@ func (q *Phases[J, K]) bound(j *ledger.Job[J]) {
 	if !j.Bounded() {
 		return
 	}
-	open := NewPrefixedReady(q.order.Less, q.order.Prefix)
+	open := ready.New(q.order.Less, q.order.Prefix)
 	job.open = &open
 	for _, ph := range j.Spec().Phases {
 		for int(ph.Class) >= len(job.shown) {
@@ -302,9 +303,9 @@ func (q *Phases[J, K]) take(j *ledger.Job[J], phase int, s sojourn.Slot) sojourn
 
 // least returns the least key of what a job can start, or else of what it has pending.
 func (q *Phases[J, K]) least(j *ledger.Job[J]) (least K, ok bool) {
-	for _, ready := range [...]bool{true, false} {
+	for _, mayStart := range [...]bool{true, false} {
 		for i := range j.NumPhases() {
-			if ph := j.Phase(i); ph.Ready() != ready || ph.Pending() == 0 {
+			if ph := j.Phase(i); ph.Ready() != mayStart || ph.Pending() == 0 {
 				continue
 			}
 			if key, may := q.order.Key(j, i, q.first(j, i)); may && (!ok || q.less(key, least)) {

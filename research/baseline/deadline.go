@@ -12,8 +12,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/option"
+	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // DeadlineConstraintOptions configure [NewDeadlineConstraint]. The zero value is the default.
@@ -34,7 +34,7 @@ type deadlineConstraint struct {
 	opts   DeadlineConstraintOptions
 	ledger ledger.Ledger[constraint]
 	inputs *locality.Index[constraint]
-	ready  queue.Ready[deadlineKey]
+	ready  ready.Queue[deadlineKey]
 	slots  [2]int                    // by class: slots that do not retire
 	jobs   []*ledger.Job[constraint] // HoldSlots: live jobs, in the order in which they hold slots
 }
@@ -67,7 +67,7 @@ func NewDeadlineConstraint(opts DeadlineConstraintOptions) (sojourn.Policy, erro
 
 // reset gives p the state of a new policy.
 func (p *deadlineConstraint) reset() {
-	*p = deadlineConstraint{opts: p.opts, ready: queue.NewPrefixedReady(func(a, b deadlineKey) bool {
+	*p = deadlineConstraint{opts: p.opts, ready: ready.New(func(a, b deadlineKey) bool {
 		return a.deadline < b.deadline || a.deadline == b.deadline && a.seq < b.seq
 	}, func(k deadlineKey) (hi, lo uint64) { return uint64(k.deadline), k.seq })}
 	p.ledger.Supports = option.Features&^(sojourn.FeatureNeeds|sojourn.FeatureSpeed) | sojourn.FeatureParallelism

@@ -239,7 +239,7 @@ func TestNewNamesOptions(t *testing.T) {
 		{"hfsp:sigma=-1", "policy hfsp:sigma=-1: option sigma is -1: want 0 to 1.7976931348623157e+308"},
 		{"td:l=2", "policy td:l=2: option l is 2: want above 0 to 1, or 0 for 0.7"},
 		{"td:self-tune=true,as-printed=true", "policy td:self-tune=true,as-printed=true: option self-tune is true: want false with as-printed"},
-		{"rtmr:no-merge-min=true", "policy rtmr:no-merge-min=true: option no-merge-min is true: want false without feedback"},
+		{"rtmr:delta=1s", "policy rtmr:delta=1s: option delta is 1s: want 0 without feedback"},
 		{"fair:rack-delay=3s", "policy fair:rack-delay=3s: option rack-delay is 3s: want at least 0s, and 0s without delay"},
 		{"fair:min-timeout=-5s", "policy fair:min-timeout=-5s: option min-timeout is -5s: want at least 0s"},
 		{"fair:pools.etl=0", "policy fair:pools.etl=0: option pools.etl is 0: want 2^-16 to below 2^32"},
