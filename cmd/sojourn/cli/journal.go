@@ -84,25 +84,14 @@ func inspectJournal(w io.Writer, s journal.Store, asJSON bool) error {
 
 func writeSegments(w io.Writer, list []journal.Segment) error {
 	t := format.Table{Corner: "segment"}
-	for i := range list {
-		t.Names = append(t.Names, fmt.Sprint(list[i].Number))
-	}
-	column := func(title string, cell func(*journal.Segment) string) {
-		var cells []string
-		for i := range list {
-			cells = append(cells, cell(&list[i]))
-		}
-		t.Add("", title, cells)
+	for _, title := range []string{"bytes", "snapshot", "facts", "events", "decisions", "last job", "until s", "torn bytes"} {
+		t.Add("", title, nil)
 	}
 	number := func(n int64) string { return format.Thousands(int(n)) }
-	column("bytes", func(s *journal.Segment) string { return number(s.Bytes) })
-	column("snapshot", func(s *journal.Segment) string { return number(s.Snapshot) })
-	column("facts", func(s *journal.Segment) string { return number(int64(s.Facts)) })
-	column("events", func(s *journal.Segment) string { return number(int64(s.Events)) })
-	column("decisions", func(s *journal.Segment) string { return number(int64(s.Decisions)) })
-	column("last job", func(s *journal.Segment) string { return fmt.Sprint(s.MaxJob) })
-	column("until s", func(s *journal.Segment) string { return format.Time(s.Last) })
-	column("torn bytes", func(s *journal.Segment) string { return number(s.Torn) })
+	for _, s := range list {
+		t.Row(fmt.Sprint(s.Number), number(s.Bytes), number(s.Snapshot), format.Thousands(s.Facts), format.Thousands(s.Events), format.Thousands(s.Decisions),
+			fmt.Sprint(s.MaxJob), format.Time(s.Last), number(s.Torn))
+	}
 	_, err := io.WriteString(w, t.String())
 	return err
 }

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -92,15 +93,7 @@ func (st *Study) Evaluate(ctx context.Context, o Objective) (*Advice, error) {
 		a.against(&a.Lines[p], all, p, use)
 	}
 	advised := a.Lines[use].Policy
-	slices.SortStableFunc(a.Lines, func(x, y Line) int {
-		switch {
-		case x.score < y.score:
-			return -1
-		case x.score > y.score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(a.Lines, func(x, y Line) int { return cmp.Compare(x.score, y.score) })
 	a.Use = slices.IndexFunc(a.Lines, func(l Line) bool { return l.Policy == advised })
 	return a, nil
 }

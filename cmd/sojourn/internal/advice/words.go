@@ -98,15 +98,6 @@ func (a *Advice) quarterName(q int) string {
 	return "those of " + span(q-1) + " to " + span(q)
 }
 
-// listed joins the parts of a sentence with commas and a word before the last one.
-func listed(parts []string, word string) string {
-	last := len(parts) - 1
-	if last < 1 {
-		return strings.Join(parts, "")
-	}
-	return strings.Join(parts[:last], ", ") + " " + word + " " + parts[last]
-}
-
 // Sentences returns five sentences: which policy to use, what it gains, for which jobs it is
 // worse, whether the loads agree, and how certain this is.
 func (a *Advice) Sentences() []string {
@@ -127,11 +118,11 @@ func (a *Advice) what() string {
 	case a.Use > 0:
 		use := a.Lines[a.Use].Policy
 		return fmt.Sprintf("Use %s: the %s of %s is the least, but %s cannot be told from it on this workload: that is a tie, and %s is the simplest of those within %d %s.",
-			use, a.Objective.What, best.Policy, listed(append([]string{use}, ties...), "and"), use, alike, a.Objective.unit())
+			use, a.Objective.What, best.Policy, format.Joined(append([]string{use}, ties...), "and"), use, alike, a.Objective.unit())
 	case len(ties) == 0:
 		return fmt.Sprintf("Use %s: its %s is the least, and that is more than chance.", best.Policy, a.Objective.What)
 	}
-	return fmt.Sprintf("Use %s: its %s is the least, but %s cannot be told from it on this workload: that is a tie.", best.Policy, a.Objective.What, listed(ties, "and"))
+	return fmt.Sprintf("Use %s: its %s is the least, but %s cannot be told from it on this workload: that is a tie.", best.Policy, a.Objective.What, format.Joined(ties, "and"))
 }
 
 func (a *Advice) gain() string {
@@ -145,7 +136,7 @@ func (a *Advice) gain() string {
 			parts = append(parts, a.Objective.change(with.effect)+" than under "+with.name)
 		}
 	}
-	text := fmt.Sprintf("Its %s is %s", a.Objective.What, strings.ReplaceAll(listed(parts, "and"), "the same than", "the same as"))
+	text := fmt.Sprintf("Its %s is %s", a.Objective.What, strings.ReplaceAll(format.Joined(parts, "and"), "the same than", "the same as"))
 	if len(a.Loads) > 1 {
 		text += ", on average over the loads"
 	}
@@ -214,9 +205,9 @@ func (a *Advice) agreement() string {
 	}
 	switch {
 	case a.Length == 0:
-		return fmt.Sprintf("What each load says stands in the table: %s.", listed(agree, "and"))
+		return fmt.Sprintf("What each load says stands in the table: %s.", format.Joined(agree, "and"))
 	case len(differ) == 0:
-		return fmt.Sprintf("The loads agree: at none of %s is another policy ahead of %s by more than chance.", listed(agree, "and"), best.Policy)
+		return fmt.Sprintf("The loads agree: at none of %s is another policy ahead of %s by more than chance.", format.Joined(agree, "and"), best.Policy)
 	}
 	return fmt.Sprintf("The loads do not agree: %s.", strings.Join(differ, "; "))
 }

@@ -101,7 +101,7 @@ func (a *Advice) first() string {
 	}
 	text := a.Lines[0].Policy + " is the best"
 	if len(tied) > 0 {
-		text += ", tied with " + listed(tied, "and")
+		text += ", tied with " + format.Joined(tied, "and")
 	}
 	return format.Verdict(text)
 }
@@ -176,7 +176,7 @@ func (a *Advice) notes() string {
 		for ; i < len(a.left) && a.left[i].Reason == first.Reason; i++ {
 			names = append(names, a.left[i].Policy)
 		}
-		b.WriteString(format.Hang("left out   ", listed(names, "and")+": "+first.Reason))
+		b.WriteString(format.Hang("left out   ", format.Joined(names, "and")+": "+first.Reason))
 	}
 	return b.String()
 }

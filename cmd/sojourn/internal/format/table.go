@@ -13,6 +13,7 @@ type Table struct {
 	Corner  string   // above the names
 	Names   []string // of the lines, from the top
 	columns []tableColumn
+	group   string // of the latest line: see Under
 }
 
 type tableColumn struct {
@@ -22,6 +23,24 @@ type tableColumn struct {
 
 func (t *Table) Add(group, title string, cells []string) {
 	t.columns = append(t.columns, tableColumn{group, title, cells})
+}
+
+// Row adds a line: its name, and its cells in the first columns.
+func (t *Table) Row(name string, cells ...string) {
+	t.Names = append(t.Names, name)
+	for i, cell := range cells {
+		t.columns[i].cells = append(t.columns[i].cells, cell)
+	}
+}
+
+// Under returns the name of a line that is one of a group. Only the first line of the group has the group's name, in a column of that width.
+func (t *Table) Under(width int, group, name string) string {
+	shown := group
+	if len(t.Names) > 0 && group == t.group {
+		shown = ""
+	}
+	t.group = group
+	return fmt.Sprintf("%-*s  %s", width, shown, name)
 }
 
 // nameWidth is where the names of lines are broken, between the options of a policy, if

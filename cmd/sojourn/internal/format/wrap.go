@@ -47,10 +47,13 @@ func WriteWrapped(w io.Writer, first, rest, text string) {
 }
 
 // Listed returns words as a sentence lists them: "a, b or c".
-func Listed(words []string) string {
-	last := len(words) - 1
+func Listed(words []string) string { return Joined(words, "or") }
+
+// Joined joins the parts of a sentence with commas, and a word before the last one.
+func Joined(parts []string, word string) string {
+	last := len(parts) - 1
 	if last < 1 {
-		return strings.Join(words, "")
+		return strings.Join(parts, "")
 	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	return strings.Join(parts[:last], ", ") + " " + word + " " + parts[last]
 }

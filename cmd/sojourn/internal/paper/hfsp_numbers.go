@@ -96,34 +96,33 @@ func hfspECDF(n jobNumber, lines ...ecdfLine) func(*Result) (string, any) {
 	}
 	return func(p *Result) (string, any) {
 		t := &format.Table{Corner: fmt.Sprintf("%-9s  %s", "workload", n.title)}
+		t.Add("", "jobs", nil)
+		addPercents(t, "jobs of all seeds", percents)
 		var all []summary
-		cells := make([][]string, len(percents))
-		var jobs []string
-		for i, l := range lines {
-			name := l.workload
-			if i > 0 && name == lines[i-1].workload {
-				name = ""
-			}
-			t.Names = append(t.Names, fmt.Sprintf("%-9s  %s", name, l.name()))
+		for _, l := range lines {
 			var values []float64
 			for _, res := range p.samples[paperRun{l.workload, l.policy}].Results {
 				values = append(values, n.ofJobs(res, l.bins...)...)
 			}
 			slices.Sort(values)
 			sum := summary{l.workload, l.policy, l.bins, len(values), map[int]format.Real{}}
-			for k, percent := range percents {
+			cells := []string{format.Thousands(len(values))}
+			for _, percent := range percents {
 				q := quantileOf(values, percent)
 				sum.Quantiles[percent] = format.Real(q)
-				cells[k] = append(cells[k], format.Number(q, format.Decimals([]float64{q}, 3)))
+				cells = append(cells, format.Number(q, format.Decimals([]float64{q}, 3)))
 			}
 			all = append(all, sum)
-			jobs = append(jobs, format.Thousands(len(values)))
-		}
-		t.Add("", "jobs", jobs)
-		for k, percent := range percents {
-			t.Add("percent of the jobs of all seeds have at most", fmt.Sprintf("%d%%", percent), cells[k])
+			t.Row(t.Under(9, l.workload, l.name()), cells...)
 		}
 		return t.String(), all
+	}
+}
+
+// addPercents adds a column for each quantile of what all seeds have.
+func addPercents(t *format.Table, what string, percents []int) {
+	for _, percent := range percents {
+		t.Add("percent of the "+what+" have at most", fmt.Sprintf("%d%%", percent), nil)
 	}
 }
 
@@ -205,11 +204,7 @@ func hfspSeries(p *Result) (string, any) {
 				s.Jobs = append(s.Jobs, n)
 			}
 			longest = max(longest, len(s.Jobs))
-			name := w.name
-			if policy != hfspFair {
-				name = ""
-			}
-			t.Names = append(t.Names, fmt.Sprintf("%-9s  %s", name, policy))
+			t.Row(t.Under(9, w.name, policy))
 			all = append(all, s)
 		}
 	}

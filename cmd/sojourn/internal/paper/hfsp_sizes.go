@@ -201,24 +201,20 @@ func sizeQuantiles(corner string, lines []sizeLine) func(*Result) (string, any) 
 	percents := []int{1, 5, 10, 25, 50, 75, 90, 95, 99, 100}
 	return func(p *Result) (string, any) {
 		t := &format.Table{Corner: corner}
+		t.Add("", "phases", nil)
+		addPercents(t, "phases", percents)
 		var all []summary
-		var numbers []string
-		cells := make([][]string, len(percents))
 		for _, l := range lines {
 			errors := slices.Sorted(slices.Values(slices.Concat(sizeErrors(p, l.class, l.bins...)...)))
 			sum := summary{l.name, len(errors), map[int]format.Real{}}
-			for k, percent := range percents {
+			cells := []string{format.Thousands(len(errors))}
+			for _, percent := range percents {
 				q := quantileOf(errors, percent)
 				sum.Quantiles[percent] = format.Real(q)
-				cells[k] = append(cells[k], format.Number(q, 2))
+				cells = append(cells, format.Number(q, 2))
 			}
 			all = append(all, sum)
-			t.Names = append(t.Names, l.name)
-			numbers = append(numbers, format.Thousands(len(errors)))
-		}
-		t.Add("", "phases", numbers)
-		for k, percent := range percents {
-			t.Add("percent of the phases have at most", fmt.Sprintf("%d%%", percent), cells[k])
+			t.Row(l.name, cells...)
 		}
 		return t.String(), all
 	}

@@ -240,38 +240,31 @@ func tdFifths(p *Result) (string, any) {
 	}
 	var lines []line
 	t := &format.Table{Corner: fmt.Sprintf("%-9s  %s", "workload", "policy")}
-	cells := make([][]string, 10)
+	for _, group := range []string{"ours, by percent of the tasks started", "paper"} {
+		for _, title := range []string{"1-20", "21-40", "41-60", "61-80", "81-100"} {
+			t.Add(group, title, nil)
+		}
+	}
 	for _, w := range tdTypes {
-		for i, policy := range tdPolicies {
+		for _, policy := range tdPolicies {
 			l := line{Workload: w.name, Policy: policy}
 			if w.replicas == 1 {
 				l.Paper = tdTable1(policy, w.job)
 			}
-			name := ""
-			if i == 0 {
-				name = w.name
-			}
-			t.Names = append(t.Names, fmt.Sprintf("%-9s  %s", name, policy))
+			var cells [10]string
 			for k := range 5 {
 				mean := stats.Mean(p.samples[paperRun{w.name, policy}].Values(func(res *sim.Result) float64 {
 					return float64(res.Transfers.HotSpotsByFifth[k])
 				})).Mean
 				l.Ours = append(l.Ours, format.Real(mean))
-				cells[k] = append(cells[k], format.Number(mean, 1))
-				text := "-"
+				cells[k], cells[5+k] = format.Number(mean, 1), "-"
 				if l.Paper != nil {
-					text = format.Number(l.Paper[k], 1)
+					cells[5+k] = format.Number(l.Paper[k], 1)
 				}
-				cells[5+k] = append(cells[5+k], text)
 			}
+			t.Row(t.Under(9, w.name, policy), cells[:]...)
 			lines = append(lines, l)
 		}
-	}
-	for k, title := range []string{"1-20", "21-40", "41-60", "61-80", "81-100"} {
-		t.Add("ours, by percent of the tasks started", title, cells[k])
-	}
-	for k, title := range []string{"1-20", "21-40", "41-60", "61-80", "81-100"} {
-		t.Add("paper", title, cells[5+k])
 	}
 	return t.String(), lines
 }

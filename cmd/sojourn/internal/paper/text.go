@@ -91,20 +91,12 @@ func (p *Result) header() string {
 // table returns a table with a line for each row of the experiment.
 func (p *Result) table() *format.Table {
 	t := &format.Table{Corner: fmt.Sprintf("%-9s  %s", "workload", p.measure.Title)}
-	var paper, ours, verdict []string
-	for i, r := range p.rows {
-		name := r.workload
-		if i > 0 && name == p.rows[i-1].workload {
-			name = ""
-		}
-		t.Names = append(t.Names, fmt.Sprintf("%-9s  %s", name, r.quantity()))
-		paper = append(paper, r.paper())
-		ours = append(ours, r.text())
-		verdict = append(verdict, cmp.Or(r.is, "-"))
+	for _, title := range []string{"paper", "ours", "verdict"} {
+		t.Add("", title, nil)
 	}
-	t.Add("", "paper", paper)
-	t.Add("", "ours", ours)
-	t.Add("", "verdict", verdict)
+	for _, r := range p.rows {
+		t.Row(t.Under(9, r.workload, r.quantity()), r.paper(), r.text(), cmp.Or(r.is, "-"))
+	}
 	return t
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
@@ -223,20 +224,26 @@ type clusterSummary struct {
 
 // NewScenarioSummary returns a scenario in JSON.
 func NewScenarioSummary(s *trial.Scenario) ScenarioSummary {
-	known := s.Workload.Facts()
-	sum := ScenarioSummary{
-		Workload: workloadSummary{
-			Name: s.Workload.Name, SHA256: s.Workload.SHA256, Scaled: s.Load.String(),
-			Jobs: known.Jobs, Tasks: known.Tasks, Told: known.Told, Load: map[string]format.Real{},
-		},
-		Cluster:   clusterSummary{Name: s.Cluster.Name, Nodes: len(s.Cluster.Nodes), Slots: map[string]int{}},
-		Estimates: s.Estimates.String(),
-		Seed:      s.Seed,
+	sum := ScenarioSummary{Workload: newWorkloadSummary(s.Workload, s.Cluster), Cluster: newClusterSummary(s.Cluster), Estimates: s.Estimates.String(), Seed: s.Seed}
+	sum.Workload.Scaled = s.Load.String()
+	return sum
+}
+
+func newWorkloadSummary(w *input.Workload, c *input.Cluster) workloadSummary {
+	known := w.Facts()
+	sum := workloadSummary{Name: w.Name, SHA256: w.SHA256, Jobs: known.Jobs, Tasks: known.Tasks, Told: known.Told, Load: map[string]format.Real{}}
+	load := known.Load(c)
+	for class, name := range c.Classes() {
+		sum.Load[name] = format.Real(load[class])
 	}
-	load, slots := known.Load(s.Cluster), s.Cluster.Capacity()
-	for class, name := range s.Cluster.Classes() {
-		sum.Workload.Load[name] = format.Real(load[class])
-		sum.Cluster.Slots[name] = slots[class]
+	return sum
+}
+
+func newClusterSummary(c *input.Cluster) clusterSummary {
+	sum := clusterSummary{Name: c.Name, Nodes: len(c.Nodes), Slots: map[string]int{}}
+	slots := c.Capacity()
+	for class, name := range c.Classes() {
+		sum.Slots[name] = slots[class]
 	}
 	return sum
 }

@@ -25,15 +25,7 @@ import (
 
 // bestPlan returns the plan of the least objective, the first of several.
 func bestPlan(plans []*plan.Schedule) *plan.Schedule {
-	return slices.MinFunc(plans, func(a, b *plan.Schedule) int {
-		switch {
-		case a.Objective < b.Objective:
-			return -1
-		case a.Objective > b.Objective:
-			return 1
-		}
-		return 0
-	})
+	return slices.MinFunc(plans, func(a, b *plan.Schedule) int { return cmp.Compare(a.Objective, b.Objective) })
 }
 
 // A PlanSummary is what plan prints as JSON. Bounds and objectives are in weight
@@ -61,25 +53,18 @@ type planResult struct {
 
 // Summary returns the plans in JSON.
 func (r *Plans) Summary() PlanSummary {
-	w, c, plans := r.Workload, r.Cluster, r.Plans
-	slots := c.Capacity()
+	w, plans := r.Workload, r.Plans
 	b := &plans[0].Bound
 	s := PlanSummary{
 		Schema:         format.Schema,
-		Workload:       workloadSummary{Name: w.Name, SHA256: w.SHA256, Jobs: len(w.Jobs), Load: map[string]format.Real{}},
-		Cluster:        clusterSummary{Name: c.Name, Nodes: len(c.Nodes), Slots: map[string]int{}},
+		Workload:       newWorkloadSummary(w, r.Cluster),
+		Cluster:        newClusterSummary(r.Cluster),
 		LowerBound:     format.Real(b.LowerBound),
 		BestLowerBound: format.Real(b.BestLowerBound),
 		UpperBound:     format.Real(b.UpperBoundLP),
 		Gap:            format.Real(b.Gap),
 	}
-	known := w.Facts()
-	s.Workload.Tasks = known.Tasks
-	load := known.Load(c)
-	for class, name := range c.Classes() {
-		s.Workload.Load[name] = format.Real(load[class])
-		s.Cluster.Slots[name] = slots[class]
-	}
+	s.Workload.Told = 0
 	for _, p := range plans {
 		s.Plans = append(s.Plans, planResult{
 			Policy:    string(p.Planner),
@@ -132,18 +117,13 @@ func (r *Plans) Write(out io.Writer) error {
 	}
 	b.WriteString(format.Hang("lower bound  ", proved) + "\n")
 	t := &format.Table{Corner: "planner"}
-	var objectives, ratios, guaranteed, makespans []string
+	t.Add("", "objective", nil)
+	t.Add("times the lower bound", "reached", nil)
+	t.Add("times the lower bound", "guaranteed", nil)
+	t.Add("", "makespan (s)", nil)
 	for _, p := range plans {
-		t.Names = append(t.Names, string(p.Planner))
-		objectives = append(objectives, format.Number(p.Objective, 3))
-		ratios = append(ratios, format.Number(bestRatio(p), 3))
-		guaranteed = append(guaranteed, format.Number(guarantee(p), 3))
-		makespans = append(makespans, format.Number(planMakespan(w, p).Seconds(), 3))
+		t.Row(string(p.Planner), format.Number(p.Objective, 3), format.Number(bestRatio(p), 3), format.Number(guarantee(p), 3), format.Number(planMakespan(w, p).Seconds(), 3))
 	}
-	t.Add("", "objective", objectives)
-	t.Add("times the lower bound", "reached", ratios)
-	t.Add("times the lower bound", "guaranteed", guaranteed)
-	t.Add("", "makespan (s)", makespans)
 	b.WriteString(t.String() + planVerdict(plans))
 	_, err := io.WriteString(out, b.String())
 	return err

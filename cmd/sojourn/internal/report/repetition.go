@@ -139,7 +139,10 @@ func seedsLegend(seeds int, place string) string {
 // there are none.
 func LeftOver(samples []*trial.Sample) string {
 	t := &format.Table{Corner: "policy"}
-	var finished, rejected, unsupported, unfinished []string
+	const group = "jobs of all seeds"
+	for _, title := range []string{"finished", "rejected", "unsupported", "unfinished"} {
+		t.Add(group, title, nil)
+	}
 	any := false
 	for _, s := range samples {
 		var sum sim.Result
@@ -151,19 +154,10 @@ func LeftOver(samples []*trial.Sample) string {
 			sum.Unfinished += res.Unfinished
 		}
 		any = any || sum.Finished < sum.Jobs
-		t.Names = append(t.Names, strings.TrimSpace(s.Spec.String()+" "+s.Value))
-		finished = append(finished, format.Thousands(sum.Finished))
-		rejected = append(rejected, format.Thousands(sum.Rejected))
-		unsupported = append(unsupported, format.Thousands(sum.Unsupported))
-		unfinished = append(unfinished, format.Thousands(sum.Unfinished))
+		t.Row(strings.TrimSpace(s.Spec.String()+" "+s.Value), format.Thousands(sum.Finished), format.Thousands(sum.Rejected), format.Thousands(sum.Unsupported), format.Thousands(sum.Unfinished))
 	}
 	if !any {
 		return ""
 	}
-	const group = "jobs of all seeds"
-	t.Add(group, "finished", finished)
-	t.Add(group, "rejected", rejected)
-	t.Add(group, "unsupported", unsupported)
-	t.Add(group, "unfinished", unfinished)
 	return t.String()
 }

@@ -102,12 +102,8 @@ func (sw *Sweep) table() *format.Table {
 		width = max(width, len(s.Value))
 	}
 	t := &format.Table{Corner: fmt.Sprintf("%-*s  policy", width, sw.Vary.Name)}
-	for i, s := range sw.Samples {
-		value := s.Value
-		if i > 0 && value == sw.Samples[i-1].Value {
-			value = ""
-		}
-		t.Names = append(t.Names, fmt.Sprintf("%-*s  %s", width, value, s.Spec))
+	for _, s := range sw.Samples {
+		t.Row(t.Under(width, s.Value, s.Spec.String()))
 	}
 	return t
 }

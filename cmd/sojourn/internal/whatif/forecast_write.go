@@ -19,24 +19,24 @@ func (f *Forecast) Write(out io.Writer) error {
 		return err
 	}
 	t := format.Table{Corner: "job"}
-	var cells [7][]string
+	for _, title := range []string{"arrived s", "tasks left", "running", "starts s", "finishes s"} {
+		t.Add("", title, nil)
+	}
+	if f.Change != "" {
+		t.Add("with "+f.Change, "finishes s", nil)
+		t.Add("with "+f.Change, "sooner s", nil)
+	}
 	for i := range f.Jobs {
 		j := &f.Jobs[i]
-		t.Names = append(t.Names, strings.TrimPrefix(jobName(j.Job, j.Name), "job "))
 		start := j.Start.String()
 		if j.Started {
 			start = "has started"
 		}
-		for k, cell := range []string{format.Duration(time.Duration(j.Arrival)), format.Thousands(j.Left), format.Thousands(j.Running), start, j.Finish.String(), j.ChangedFinish.String(), j.gain()} {
-			cells[k] = append(cells[k], cell)
+		cells := []string{format.Duration(time.Duration(j.Arrival)), format.Thousands(j.Left), format.Thousands(j.Running), start, j.Finish.String()}
+		if f.Change != "" {
+			cells = append(cells, j.ChangedFinish.String(), j.gain())
 		}
-	}
-	for k, head := range []string{"arrived s", "tasks left", "running", "starts s", "finishes s"} {
-		t.Add("", head, cells[k])
-	}
-	if f.Change != "" {
-		t.Add("with "+f.Change, "finishes s", cells[5])
-		t.Add("with "+f.Change, "sooner s", cells[6])
+		t.Row(strings.TrimPrefix(jobName(j.Job, j.Name), "job "), cells...)
 	}
 	b.WriteString("\n" + t.String() + format.Hang("=> ", f.verdict()))
 	_, err := io.WriteString(out, b.String())
