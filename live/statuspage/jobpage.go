@@ -90,7 +90,7 @@ func (s *site) job(ctx context.Context, sc *screen, sn *snap, x *listed, id sojo
 	if l.Due != "" {
 		fact("due", l.Due)
 	}
-	own, took := s.board.rec.spansOf(id, x.at, firstStart(end, s.board.rec, id))
+	own, took := s.board.rec.spansOf(id, x.at, end)
 	j.Timeline = sn.timeline(own, x.at, end)
 	if n := len(own) - mostAttempts; n > 0 {
 		j.More, own = n, own[n:]
@@ -159,15 +159,6 @@ func policies(names []string) (all []change) {
 
 // mostExplained is the most live jobs with which the policy is asked to explain one: it may look at all.
 const mostExplained = 2 * ranked
-
-// firstStart returns when a job first ran, else end.
-func firstStart(end sojourn.Time, r *Recorder, id sojourn.JobID) sojourn.Time {
-	own, _ := r.spansOf(id, 0, 0)
-	if len(own) > 0 && own[0].start >= 0 {
-		return own[0].start
-	}
-	return end
-}
 
 // tookLines says who had the slots while a job waited for its first task: the six jobs that had the most.
 func (b *board) tookLines(took map[sojourn.JobID]time.Duration) (lines []tookLine) {

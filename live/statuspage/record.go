@@ -1,10 +1,12 @@
 package statuspage
 
 import (
+	"cmp"
 	"container/heap"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -285,9 +287,11 @@ func (r *Recorder) advance(now sojourn.Time) {
 	if old := now.Add(-samples * sampleEvery); r.next < old {
 		r.next = old
 	}
-	for ; r.next <= now; r.next = r.next.Add(sampleEvery) {
-		r.overdue(r.next)
-		r.hour.put(r.sample())
+	if r.next <= now {
+		for s := r.sample(); r.next <= now; r.next = r.next.Add(sampleEvery) {
+			s.at = r.next
+			r.hour.put(s)
+		}
 	}
 	r.overdue(now)
 	r.now = now
@@ -302,28 +306,19 @@ func (r *Recorder) overdue(now sojourn.Time) {
 	}
 }
 
+// sample returns what waits and runs, at no time.
 func (r *Recorder) sample() sample {
-	s := sample{at: r.next, waiting: r.all.waiting, running: r.all.running}
-	n := 0
-	enter := func(t *tenant) {
-		if t.waiting+t.running == 0 {
-			return
-		}
-		i := n
-		for i > 0 && (s.of[i-1].waiting+s.of[i-1].running < t.waiting+t.running || s.of[i-1].waiting+s.of[i-1].running == t.waiting+t.running && s.of[i-1].t.number > t.number) {
-			if i < inSample {
-				s.of[i] = s.of[i-1]
-			}
-			i--
-		}
-		if i < inSample {
-			s.of[i] = part{t, t.waiting, t.running}
-			n = min(n+1, inSample)
+	s := sample{waiting: r.all.waiting, running: r.all.running}
+	var all []part
+	for _, t := range r.tenants { //sojourn:unordered sorted below
+		if t.waiting+t.running > 0 {
+			all = append(all, part{t, t.waiting, t.running})
 		}
 	}
-	for _, t := range r.tenants { //sojourn:unordered the largest in a total order
-		enter(t)
-	}
+	slices.SortFunc(all, func(a, b part) int {
+		return cmp.Or(cmp.Compare(b.waiting+b.running, a.waiting+a.running), cmp.Compare(a.t.number, b.t.number))
+	})
+	copy(s.of[:], all)
 	return s
 }
 

@@ -304,12 +304,18 @@ func named(name string, id sojourn.JobID) string {
 	return short40(name)
 }
 
-// short40 returns the beginning of a name, for sentences. What would turn or break the line is left out.
-func short40(name string) string {
-	out, n := make([]rune, 0, 40), 0
+// short40 returns the beginning of a name, for sentences.
+func short40(name string) string { return clipped(name, 40) }
+
+// shown returns at most 200 runes of a name.
+func shown(name string) string { return clipped(name, 200) }
+
+// clipped returns at most so many runes of a name. What would turn or break the line is left out.
+func clipped(name string, most int) string {
+	var out []rune
 	for _, r := range name {
 		if clean := tame(r); clean >= 0 {
-			if n++; n > 40 {
+			if len(out) == most {
 				return string(out) + "…"
 			}
 			out = append(out, clean)
@@ -327,17 +333,4 @@ func tame(r rune) rune {
 		return -1
 	}
 	return r
-}
-
-// shown returns at most 200 runes of a name, tamed.
-func shown(name string) string {
-	n := 0
-	for i, r := range name {
-		if n++; n > 200 {
-			name = name[:i] + "…"
-			break
-		}
-		_ = r
-	}
-	return strings.Map(tame, name)
 }

@@ -447,31 +447,34 @@ func (r *Recorder) named(key string) (name string, ok bool) {
 	return "", false
 }
 
-// spansOf returns the attempts of a job, the first one first, and who had slots between two times: the time by tenant and by job.
-func (r *Recorder) spansOf(id sojourn.JobID, from, to sojourn.Time) (own []span, took map[sojourn.JobID]time.Duration) {
+// spansOf returns the attempts of a job, the first one first, and how long each other job had slots between a time and its first start, or
+// end if it has not started.
+func (r *Recorder) spansOf(id sojourn.JobID, from, end sojourn.Time) (own []span, took map[sojourn.JobID]time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	took = map[sojourn.JobID]time.Duration{}
-	see := func(x *span) {
+	each := func(see func(*span)) {
+		r.spans.each(see)
+		r.bad.each(see)
+		for _, x := range r.slots { //sojourn:unordered sums, and a list that is sorted below
+			see(x)
+		}
+	}
+	each(func(x *span) {
 		if x.task.Job == id {
 			own = append(own, *x)
-			return
 		}
-		end := x.end
-		if end == 0 {
-			end = r.now
-		}
-		if d := min(end, to).Sub(max(x.start, from)); d > 0 && x.start >= 0 {
-			took[x.task.Job] += d
-		}
-	}
-	r.spans.each(see)
-	r.bad.each(see)
-	for _, x := range r.slots { //sojourn:unordered sums, and a list that is sorted below
-		see(x)
-	}
+	})
 	slices.SortFunc(own, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.slot, b.slot), cmp.Compare(a.attempt, b.attempt))
+	})
+	if len(own) > 0 && own[0].start >= 0 {
+		end = own[0].start
+	}
+	took = map[sojourn.JobID]time.Duration{}
+	each(func(x *span) {
+		if d := min(cmp.Or(x.end, r.now), end).Sub(max(x.start, from)); d > 0 && x.start >= 0 && x.task.Job != id {
+			took[x.task.Job] += d
+		}
 	})
 	return own, took
 }
