@@ -38,25 +38,8 @@
 // at which it is really ready, p is its longest task and P the longest task of all
 // other phases in that class, of this job or another.
 //
-// Proof. Consider task starts one after the other, also those at one instant. Let S be
-// the start of the task of i that ends last. Let t0 be the last moment before S at which
-// a slot stayed free after all had been offered, or a phase behind i in the virtual order
-// was given a slot. At t0 no phase up to i had an unstarted task that was ready, or that
-// task would have been started. So i became ready later, and the work left for phases up
-// to i was the rest of running tasks of other phases, at most N P. From t0 to S no slot is
-// free and only phases up to i are started. Arrivals do not change the virtual order of the
-// phases that are there. The phases that come before i and become ready by S are done in
-// the fluid system by D_i, and that system does at most N (D_i - t0) of work until then.
-// Let p' <= p be the task that starts at S. Hence N (S - t0) <= N P + N (D_i - t0) - p',
-// and C_i = S + p'. If there is no such moment, the same holds with t0 = 0 and nothing
-// running. The rounding of virtual time adds at most n^2 R 2^-47 nanoseconds. Here n is the
-// number of phases in that class since it was last virtually empty, and the largest of
-// their weights is R times the smallest: see package vclock.
-//
-// Nothing in the proof depends on which phases i waits for: D_i counts from when i is really
-// ready. So it holds phase by phase for jobs whose phases form a graph ([sojourn.Phase] Needs).
-// It says nothing more about the job as a whole. If job J's last phase is i, J ends by C_i; but
-// i may be ready later than in a fluid system that J goes through by itself.
+// So it holds phase by phase for jobs whose phases form a graph ([sojourn.Phase] Needs): D_i counts from when i is
+// really ready. docs/theory/fsp.md has the proofs.
 //
 // With slow start the theorem fails: a task holds a slot while nothing is done that the
 // fluid system counts.
@@ -68,24 +51,8 @@
 //
 // under the same hypotheses, where D_i is the end in fluid processor sharing on M slots.
 //
-// Proof. A task is started in turn if no phase that has something to start comes before its
-// own. While something waits after all offers, at least M slots run tasks that were
-// started in turn: see package kit/reserve. Let S be as before, and let t0 be the latest
-// instant up to which no phase up to i had an unstarted task that was ready. The tasks that
-// run at t0 belong to other phases, since i is not ready before, and they have ended by
-// t0 + P. From t0 to S a phase up to i waits at all times. So every task that is started in
-// turn belongs to a phase up to i that becomes ready from t0 on. From t0 + P to S at least M
-// slots at a time run tasks of these phases. The fluid system does these tasks by D_i; it
-// does at most M (D_i - t0) of work until then, and p' of that is left to do at S. Hence M (S
-// - t0 - P) <= M (D_i - t0) - p', and C_i = S + p'. If S is before t0 + P, then D_i >= t0 +
-// p'/M is enough.
-//
-// The plain form has no such bound. The smallest counterexample has two slots, of which one is
-// reserved, and two jobs with tasks of a second, one half a second ahead of the other. A slot
-// becomes free every half second, never two at once, and the job that runs nothing then takes
-// it. A task of ten seconds that comes meanwhile needs two free slots. It waits until these
-// jobs end, although it is first in the order from its virtual end on. If late phases share,
-// no bound is proved, with or without a reserve.
+// The plain form of a reserve has no such bound; docs/theory/fsp.md has a counterexample. If late phases share, no
+// bound is proved, with or without a reserve.
 //
 // A test checks the theorems against exact fluid completions, and the simulator's
 // fairness audit counts violations in any run. Nothing is promised with wrong

@@ -7,7 +7,7 @@
 //
 // If you trust this package, you need not trust the solver: this package reads a
 // [plan.Instance] and a result, and calls nothing of the solver. It is written to be
-// checked by eye against the theorems that the documentation of package plan proves.
+// checked by eye against the theorems that docs/theory/plan.md proves.
 // Symbols and numbers of equations are the same. Read the files in this order:
 //
 //	verify.go     what is compared with what

@@ -33,7 +33,7 @@ type Bound struct {
 
 	// Smith, unless nil, proves BestLowerBound in place of BestCertificate: a Smith
 	// ratio of each task, in weight per second of work. The tasks of a job together
-	// take no more than its weight (see the package documentation). Do not change
+	// take no more than its weight (see docs/theory/plan.md). Do not change
 	// it.
 	Smith []float64
 

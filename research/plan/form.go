@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/lp"
 )
 
-// newJobForm returns the job form of an instance (Fact 2 of the package documentation).
+// newJobForm returns the job form of an instance (Fact 2 of docs/theory/plan.md).
 func newJobForm(f *flat) *lp.JobForm {
 	jf, _ := f.jobForm(false)
 	return jf

@@ -7,9 +7,9 @@ import (
 
 // A Price is a non-increasing function N(t) >= 0 of time for one class of machines:
 // the price at time t of each second of work that is done before t, in units of
-// weight. Every such function proves a lower bound (Fact 3 of the package
-// documentation). It is V[0] up to T[0], then linear between the points (T[i],
-// V[i]), and 0 after the last. Two points at one time are a step.
+// weight. Every such function proves a lower bound (Fact 3 of docs/theory/plan.md). It is
+// V[0] up to T[0], then linear between the points (T[i], V[i]), and 0 after the last. Two
+// points at one time are a step.
 type Price struct {
 	Class sojourn.Class
 	// From is the release r of Goemans' cuts: the price is paid by tasks that

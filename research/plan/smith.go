@@ -10,7 +10,7 @@ import (
 )
 
 // A busyForm describes an instance to the release-aware bound (see "Jobs that
-// arrive over time" in the package documentation). It has one group for each
+// arrive over time" in docs/theory/plan.md). It has one group for each
 // phase of a job; all work of a group has one Smith ratio.
 type busyForm struct {
 	*flat
