@@ -226,7 +226,6 @@ var optionTypes = []struct {
 		"Estimator": anything, "Late": choices(vqueue.LateShare), "Preemption": choices(hfsp.KillAny), "KillFraction": at(0.0, below32),
 		"EarlySlots": anyCount, "EarlyDelay": anyTime, "NodeDelay": anyTime, "RackDelay": anyTime, "Reserve": at(0.0, 1),
 	}},
-	{hfsp.HistoryOptions{}, map[string]domain{"By": choices(hfsp.ByPool), "Runs": at(0, 8), "Keys": anyCount}},
 	{td.Options{}, map[string]domain{
 		"L": at(math.SmallestNonzeroFloat64, 1, true), "H": at(1.0, 1024, true), "Theta": at(0, math.MaxInt32), "SplitTime": anyTime, "SplitSize": at(int64(0), math.MaxInt64),
 		"Bandwidth": at(0.0, math.MaxFloat64), "HotPolicy": choices(td.Strict), "MaxCoScheduled": anyCount, "Demand": at(uint32(0), math.MaxUint32), "DemandOf": anything,

@@ -53,62 +53,6 @@ func TestTrainerLearnsByClassAndTask(t *testing.T) {
 	initial(1, 30)
 }
 
-// A recurring job is trained the first time only; what it takes follows its runs.
-// Reference: HFSP, section V, "Job Size Estimation".
-func TestHistoryKnowsRecurringJobs(t *testing.T) {
-	e, err := hfsp.NewHistory(hfsp.NewTrainer(1, 10), hfsp.HistoryOptions{Runs: 2, Keys: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	initial := func(name string, want time.Duration, wantKnown bool) {
-		t.Helper()
-		if got, known := e.Initial(named(name, "", 4), 0); got != want || known != wantKnown {
-			t.Errorf("Initial of %q = %d, %v, want %d, %v", name, got, known, want, wantKnown)
-		}
-	}
-	initial("a", 40, false)
-	e.Completed(named("a", "", 4), 0, 4, 400)
-	initial("a", 400, false) // one run; but tasks take 100 on average
-	e.Completed(named("a", "", 2), 0, 2, 40)
-	initial("a", 240, true)                   // 4 tasks of (100+20)/2
-	initial("", 293, false)                   // 4 * 440/6
-	e.Completed(named("", "", 1), 0, 1, 1000) // has no name and does not recur
-	for _, name := range []string{"b", "c"} {
-		e.Completed(named(name, "", 1), 0, 1, 1)
-		e.Completed(named(name, "", 1), 0, 1, 1)
-	}
-	initial("b", 4, true)
-	if _, known := e.Initial(named("a", "", 4), 0); known {
-		t.Error("three recurring jobs are known, of at most two")
-	}
-	byPool := must(hfsp.NewHistory(hfsp.NewTrainer(1, 10), hfsp.HistoryOptions{By: hfsp.ByPool}))
-	byPool.Completed(named("x", "etl", 1), 0, 1, 7)
-	if got, known := byPool.Initial(named("y", "etl", 2), 0); got != 14 || !known {
-		t.Errorf("Initial of pool etl = %d, %v, want 14, true", got, known)
-	}
-	for _, opts := range []hfsp.HistoryOptions{{By: 2}, {Runs: -1}, {Runs: 9}, {Keys: -1}} {
-		if _, err := hfsp.NewHistory(hfsp.NewTrainer(1, 0), opts); err == nil {
-			t.Errorf("NewHistory(%+v) = nil, want an error", opts)
-		}
-	}
-}
-
-// A policy with a history trains the second run of a job no more.
-func TestHistoryInAPolicy(t *testing.T) {
-	s := stage{t, newWith(hfsp.Options{TrainingTasks: 2, Estimator: func() hfsp.Estimator {
-		return must(hfsp.NewHistory(hfsp.NewTrainer(1, 0), hfsp.HistoryOptions{}))
-	}})}
-	s.slots(0, 0)
-	for run := range 2 {
-		at := float64(100 * run)
-		s.observe(at, sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Name: "daily", Phases: []sojourn.Phase{{Tasks: 4}}}})
-		s.want(1, "stage", []string{"training", "known"}[run])
-		for i := range 4 {
-			s.finish(at+float64(5*i+5), s.assign(0, 1))
-		}
-	}
-}
-
 // An estimator of somebody else's works, and a policy with one that cannot be saved
 // says so.
 func TestEstimatorsOfOthers(t *testing.T) {
@@ -131,9 +75,6 @@ func TestEstimatorSnapshots(t *testing.T) {
 	makers := map[string]func() hfsp.Estimator{
 		"trainer": func() hfsp.Estimator { return hfsp.NewTrainer(1, 3) },
 		"oracle":  func() hfsp.Estimator { return hfsp.NewOracle(hfsp.NewTrainer(1, 3)) },
-		"history": func() hfsp.Estimator {
-			return must(hfsp.NewHistory(hfsp.NewTrainer(1, 3), hfsp.HistoryOptions{Keys: 3}))
-		},
 	}
 	for name, make := range makers {
 		t.Run(name, func(t *testing.T) {

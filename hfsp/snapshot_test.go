@@ -14,7 +14,7 @@ func TestLargeJob(t *testing.T) {
 	for name, opts := range map[string]hfsp.Options{
 		"default":   {},
 		"kill":      {Preemption: hfsp.Kill},
-		"estimates": {NodeDelay: 3 * time.Second, Estimator: newHistory},
+		"estimates": {NodeDelay: 3 * time.Second, Estimator: newOracle},
 	} {
 		t.Run(name, func(t *testing.T) { snapshottest.Large(t, with(opts)) })
 	}
@@ -25,7 +25,7 @@ func TestForgedSnapshots(t *testing.T) {
 	for name, opts := range map[string]hfsp.Options{
 		"default":   {},
 		"kill":      {TrainingTasks: 2, Delta: time.Second, Preemption: hfsp.Kill, KillFraction: 0.5, Late: vqueue.LateFirst},
-		"estimates": {NodeDelay: 3 * time.Second, RackDelay: time.Second, EarlySlots: ptr(1), Preemption: hfsp.Kill, Estimator: newHistory},
+		"estimates": {NodeDelay: 3 * time.Second, RackDelay: time.Second, EarlySlots: ptr(1), Preemption: hfsp.Kill, Estimator: newOracle},
 	} {
 		t.Run(name, func(t *testing.T) { snapshottest.Attack(t, with(opts), 300) })
 	}

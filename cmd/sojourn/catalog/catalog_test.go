@@ -235,7 +235,6 @@ func TestNewError(t *testing.T) {
 func TestNewNamesOptions(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"hfsp:training-tasks=-1", "policy hfsp:training-tasks=-1: option training-tasks is -1: want 0 to 2147483647"},
-		{"hfsp:estimator=history,runs=99", "policy hfsp:estimator=history,runs=99: option runs is 99: want 0 to 8"},
 		{"hfsp:sigma=-1", "policy hfsp:sigma=-1: option sigma is -1: want 0 to 1.7976931348623157e+308"},
 		{"td:l=2", "policy td:l=2: option l is 2: want above 0 to 1, or 0 for 0.7"},
 		{"td:self-tune=true,as-printed=true", "policy td:self-tune=true,as-printed=true: option self-tune is true: want false with as-printed"},

@@ -15,13 +15,8 @@ type hfspOptions struct {
 	hfsp.Options
 
 	// Estimator says where sizes come from: trainer, the paper's, runs some tasks of
-	// a phase first; oracle believes the estimates of jobs; history remembers jobs of
-	// the same name, history-pool of the same pool. The default is trainer.
+	// a phase first; oracle believes the estimates of jobs. The default is trainer.
 	Estimator estimatorName
-
-	// Runs is the number of runs of a recurring job after which its history is used,
-	// with history and history-pool. Zero means 3.
-	Runs int
 
 	// Sigma is the standard deviation of the logarithm of a factor by which the size of
 	// each phase is wrong. Zero means no error.
@@ -31,10 +26,10 @@ type hfspOptions struct {
 	Seed uint64
 }
 
-// An estimatorName is trainer, oracle, history or history-pool.
+// An estimatorName is trainer or oracle.
 type estimatorName string
 
-var estimatorNames = [...]string{"trainer", "oracle", "history", "history-pool"}
+var estimatorNames = [...]string{"trainer", "oracle"}
 
 // Values returns all of them, the default first.
 func (estimatorName) Values() []string { return slices.Clone(estimatorNames[:]) }
@@ -63,17 +58,8 @@ func newHFSP(o hfspOptions) (*hfsp.Policy, error) {
 // estimator returns a new estimator.
 func (o *hfspOptions) estimator() (e hfsp.Estimator, err error) {
 	e = hfsp.NewTrainer(o.Xi, o.DefaultTaskTime)
-	switch o.Estimator {
-	case "oracle":
+	if o.Estimator == "oracle" {
 		e = hfsp.NewOracle(e)
-	case "history", "history-pool":
-		by := hfsp.ByName
-		if o.Estimator == "history-pool" {
-			by = hfsp.ByPool
-		}
-		if e, err = hfsp.NewHistory(e, hfsp.HistoryOptions{By: by, Runs: o.Runs}); err != nil {
-			return nil, err
-		}
 	}
 	if o.Sigma != 0 {
 		if err := option.First("hfsp", option.Range("Sigma", o.Sigma, 0, math.MaxFloat64)); err != nil {
