@@ -15,8 +15,7 @@ import (
 // over all C_u = M_u + p_u/2 that satisfy (11) and (12). If a phase waits for the one before
 // it, (12) says that there is a barrier b. The tasks of the first phase have ended and their
 // output has arrived by b, and the tasks of the second start at b or later. For a given b, each
-// task minimises a convex function of its own. If delays differ between pairs, d_u is the least
-// d_uv: the barrier then asks for less than (12), and the minimum is no greater.
+// task minimises a convex function of its own.
 func cheapestTasks(total *sum, v *valley, job *plan.Job) error {
 	v.releasedAt(job.Release)
 	for k := range job.Phases {
@@ -78,10 +77,10 @@ func cheapestBarrier(total *sum, v *valley, job *plan.Job, k int) {
 	b := barrier{v: v}
 	least := int64(job.Release) // b
 	for u := range p.Tasks {
-		least = max(least, int64(job.Release)+int64(p.TimeOf(u)+shortestDelay(p, u, next.Tasks)))
+		least = max(least, int64(job.Release)+int64(p.TimeOf(u)+delay(p, u)))
 	}
 	for u := range p.Tasks {
-		start := least - int64(shortestDelay(p, u, next.Tasks)+p.TimeOf(u))
+		start := least - int64(delay(p, u)+p.TimeOf(u))
 		b.first = append(b.first, [2]spot{taskOf(job, k, u), startingAt(start, p, taskWeight(job, k, u), int64(p.TimeOf(u)))})
 	}
 	for u := range next.Tasks {

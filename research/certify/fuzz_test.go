@@ -134,10 +134,7 @@ func wrong(in *plan.Instance, s *plan.Schedule) string {
 				}
 				for u := before; u < base && k > 0 && !p.NoBarrier; u++ {
 					d := time.Duration(0)
-					switch q := &job.Phases[k-1]; {
-					case q.Between != nil:
-						d = q.Between[(u-before)*p.Tasks+v]
-					case q.Delays != nil:
+					if q := &job.Phases[k-1]; q.Delays != nil {
 						d = q.Delays[u-before]
 					}
 					if plus(ends[u], d).Cmp(start(base+v)) > 0 {

@@ -50,9 +50,9 @@ func TestPointsOfTasksByHand(t *testing.T) {
 
 // Each task that waits does so for all outputs, even if only the last one takes time to
 // arrive.
-func TestPairsByHand(t *testing.T) {
+func TestDelaysByHand(t *testing.T) {
 	in := plan.Instance{Machines: []int{2}, Jobs: []plan.Job{{Phases: []plan.Phase{
-		{Tasks: 2, Time: time.Second, Between: []time.Duration{0, 5 * time.Second}}, same(1, time.Second),
+		{Tasks: 2, Time: time.Second, Delays: []time.Duration{0, 5 * time.Second}}, same(1, time.Second),
 	}}}}
 	s, err := plan.Plan(in, plan.Options{})
 	if err != nil || certify.Verify(in, s) != nil || s.Start[2] != sojourn.Time(6*time.Second) {

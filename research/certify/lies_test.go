@@ -98,13 +98,13 @@ func TestNoTaskStartsBeforeAnArrivalThatCannotBeTold(t *testing.T) {
 
 // Verify accepts what Plan returns.
 func TestVerifyAcceptsWhatPlanReturns(t *testing.T) {
-	pair := func(d ...time.Duration) plan.Instance {
+	delayed := func(next int) plan.Instance {
 		return plan.Instance{Machines: []int{1}, Objective: plan.TaskCompletion, Jobs: []plan.Job{{Phases: []plan.Phase{
-			{Tasks: 1, Time: 1, Between: d}, same(len(d), 1)}}}}
+			{Tasks: 1, Time: 1, Delays: []time.Duration{0}}, same(next, 1)}}}}
 	}
 	for name, in := range map[string]plan.Instance{
-		"one pair":    pair(0),
-		"three pairs": pair(0, 0, 0),
+		"no delay to one":   delayed(1),
+		"no delay to three": delayed(3),
 		"microseconds beside a tail of 13 days": {Machines: []int{2}, Jobs: []plan.Job{
 			{Phases: []plan.Phase{{Tasks: 3, Time: time.Microsecond, Delays: []time.Duration{0, 3, 3}}}},
 			{Weight: plan.MinWeight, Phases: []plan.Phase{same(1, time.Microsecond), same(1, 1<<50)}}}},
@@ -173,15 +173,14 @@ func TestVerifyRefusesALittleMore(t *testing.T) {
 	}
 }
 
-// A point of tasks waits for each pair of them: the second task for both outputs, the last of which
-// needs 5 s to it, but none to the first.
-func TestPointsOfPairsByHand(t *testing.T) {
+// A point of tasks waits for each output: both tasks for the second one, which needs 5 s.
+func TestPointsWaitForEachOutputByHand(t *testing.T) {
 	in := plan.Instance{Machines: []int{4}, Objective: plan.TaskCompletion, Jobs: []plan.Job{{Phases: []plan.Phase{
-		{Tasks: 2, Time: time.Second, Between: []time.Duration{0, 0, 0, 5 * time.Second}}, same(2, time.Second)}}}}
-	if value, err := certify.Point(in, []float64{1, 1, 2, 7}); err != nil || value != 11 {
-		t.Errorf("Point = %v, %v, want 11", value, err)
+		{Tasks: 2, Time: time.Second, Delays: []time.Duration{0, 5 * time.Second}}, same(2, time.Second)}}}}
+	if value, err := certify.Point(in, []float64{1, 1, 7, 7}); err != nil || value != 16 {
+		t.Errorf("Point = %v, %v, want 16", value, err)
 	}
-	if _, err := certify.Point(in, []float64{1, 1, 2, 6.9}); err == nil || !strings.Contains(err.Error(), "phase 1, task 1") {
+	if _, err := certify.Point(in, []float64{1, 1, 7, 6.9}); err == nil || !strings.Contains(err.Error(), "phase 1, task 1") {
 		t.Errorf("Point = %v", err)
 	}
 }

@@ -63,13 +63,8 @@ func (s *source) instance(objective plan.Objective) plan.Instance {
 			job.Phases = append(job.Phases, p)
 		}
 		for k := range job.Phases {
-			switch p := &job.Phases[k]; s.below(3) {
-			case 0:
+			if p := &job.Phases[k]; s.below(2) == 0 {
 				p.Delays = s.times(p.Tasks, list)
-			case 1:
-				if k+1 < len(job.Phases) {
-					p.Between = s.times(p.Tasks*job.Phases[k+1].Tasks, list)
-				}
 			}
 		}
 		in.Jobs = append(in.Jobs, job)
@@ -264,10 +259,7 @@ func (e *enumeration) ready(t *placing) (int64, bool) {
 			return 0, false
 		}
 		d := time.Duration(0)
-		switch p := &job.Phases[u.phase]; {
-		case p.Between != nil:
-			d = p.Between[u.index*job.Phases[t.phase].Tasks+t.index]
-		case p.Delays != nil:
+		if p := &job.Phases[u.phase]; p.Delays != nil {
 			d = p.Delays[u.index]
 		}
 		at = max(at, u.end+int64(d))

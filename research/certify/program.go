@@ -48,7 +48,7 @@ type lateTask struct {
 
 // formOf returns the form of a job, by the definitions
 //
-//	q_u = p_u + max over v that wait for u of (d_uv + q_v)
+//	q_u = p_u + d_u + max over v that wait for u of q_v
 //	h_u = q_u - p_u/2
 //	c_j = r_j + max over u that wait for none of q_u
 //
@@ -66,7 +66,7 @@ func formOf(job *plan.Job) jobForm {
 		for u := range q {
 			q[u] = p.TimeOf(u)
 			if waits(job, k+1) {
-				q[u] += longestTail(p, u, next, longest)
+				q[u] += delay(p, u) + longest
 			}
 			if p.TimeOf(u) > 0 {
 				form.tasks = append(form.tasks, lateTask{p.Class, p.TimeOf(u), 2*q[u] - p.TimeOf(u)})
@@ -155,7 +155,7 @@ func jobPoint(in *plan.Instance, c []float64) (value float64, err error) {
 
 // taskPoint is Point for the completion of tasks, with M_u = C_u - p_u/2:
 //
-//	(11) C_u >= r_j + p_u    (12) C_v >= C_u + d_uv + p_v where v waits for u
+//	(11) C_u >= r_j + p_u    (12) C_v >= C_u + d_u + p_v where v waits for u
 func taskPoint(in *plan.Instance, c []float64) (value float64, err error) {
 	if len(c) != in.TaskCount() {
 		return 0, fmt.Errorf("%d completions of the linear program for %d tasks", len(c), in.TaskCount())
@@ -169,11 +169,10 @@ func taskPoint(in *plan.Instance, c []float64) (value float64, err error) {
 			p := &job.Phases[k]
 			ends := make([]instant, p.Tasks)
 			least := instant{whole: int64(job.Release)} // S_v
+			if waits(job, k) {
+				least = lastArrival(&job.Phases[k-1], before, least)
+			}
 			for v := range ends {
-				// If d_uv is the same for all v, so is the last arrival.
-				if waits(job, k) && (v == 0 || job.Phases[k-1].Between != nil) {
-					least = lastArrival(&job.Phases[k-1], before, v, p.Tasks, instant{whole: int64(job.Release)})
-				}
 				time := int64(p.TimeOf(v))
 				if ends[v], err = placed(c[v], least.add(2*time)); err != nil {
 					return 0, fmt.Errorf("%s, phase %d, task %d: the linear program %w", nameOf(in, j), k, v, err)
@@ -189,11 +188,10 @@ func taskPoint(in *plan.Instance, c []float64) (value float64, err error) {
 	return all.ceil(), satisfies4(in, middles)
 }
 
-// lastArrival returns when all outputs of phase p, whose tasks end as given, have arrived at task
-// v of the next phase, of n tasks; at least t.
-func lastArrival(p *plan.Phase, ends []instant, v, n int, t instant) instant {
+// lastArrival returns when all outputs of phase p, whose tasks end as given, have arrived; at least t.
+func lastArrival(p *plan.Phase, ends []instant, t instant) instant {
 	for u, end := range ends {
-		if a := end.add(2 * int64(delay(p, u, v, n))); a.compare(t) > 0 {
+		if a := end.add(2 * int64(delay(p, u))); a.compare(t) > 0 {
 			t = a
 		}
 	}

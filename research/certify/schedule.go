@@ -92,27 +92,15 @@ func phaseRuns(in *plan.Instance, s *plan.Schedule, j, k, first int) ([]run, err
 	return runs, nil
 }
 
-// verifyWaits checks (2), S_v >= S_u + p_u + d_uv, between the runs of phase p, which are
+// verifyWaits checks (2), S_v >= S_u + p_u + d_u, between the runs of phase p, which are
 // before, and those of the next phase, which are after.
 func verifyWaits(p *plan.Phase, before, after []run) error {
-	first := after
-	if p.Between == nil {
-		// d_uv is the same for all v: it is enough that the first v has waited.
-		i := 0
-		for v := range after {
-			if after[v].start < after[i].start {
-				i = v
-			}
-		}
-		first = after[i : i+1]
-	}
+	v := slices.MinFunc(after, func(a, b run) int { return cmp.Compare(a.start, b.start) }) // the others start later
 	for _, u := range before {
-		for _, v := range first {
-			// S_v - S_u - p_u is at most 2^63-1 and d_uv at least 0: there is no overflow.
-			d := delay(p, u.index, v.index, len(after))
-			if v.start < u.end || v.start.Sub(u.end) < d {
-				return fmt.Errorf("task %d starts at %v, but what it waits for arrives from task %d at %v", v.index, v.start, u.index, u.end.Add(d))
-			}
+		// S_v - S_u - p_u is at most 2^63-1 and d_u at least 0: there is no overflow.
+		d := delay(p, u.index)
+		if v.start < u.end || v.start.Sub(u.end) < d {
+			return fmt.Errorf("task %d starts at %v, but what it waits for arrives from task %d at %v", v.index, v.start, u.index, u.end.Add(d))
 		}
 	}
 	return nil

@@ -121,7 +121,7 @@ func (ch *chain) earliest(job *plan.Job, k int) time.Duration {
 	before := &job.Phases[k-1]
 	shortest := time.Duration(math.MaxInt64) // delay
 	for u := range before.Tasks {
-		d := shortestDelay(before, u, job.Phases[k].Tasks)
+		d := delay(before, u)
 		shortest = min(shortest, d)
 		start = max(start, ch.start[k-1]+before.TimeOf(u)+d)
 	}
@@ -137,14 +137,12 @@ func (ch *chain) tails(job *plan.Job, k int) []time.Duration {
 		return after
 	}
 	p, next := &job.Phases[k], &job.Phases[k+1]
-	tail := make([]time.Duration, next.Tasks) // from the start of v to C_j
+	longest := ch.span[k+1] + slices.Min(ch.after[k+1]) // from the first start of the next phase to C_j
 	for v, a := range ch.after[k+1] {
-		tail[v] = next.TimeOf(v) + a
+		longest = max(longest, next.TimeOf(v)+a)
 	}
-	all := ch.span[k+1] + slices.Min(ch.after[k+1]) // from the first start to C_j
-	longest := slices.Max(tail)
 	for u := range after {
-		after[u] = max(longestTail(p, u, tail, longest), shortestDelay(p, u, next.Tasks)+all)
+		after[u] = delay(p, u) + longest
 	}
 	return after
 }

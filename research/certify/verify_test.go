@@ -19,7 +19,7 @@ func same(n int, d time.Duration) plan.Phase { return plan.Phase{Tasks: n, Time:
 func TestVerifyRejects(t *testing.T) {
 	in := plan.Instance{Machines: []int{2, 1}, Jobs: []plan.Job{
 		{ID: 40, Weight: 2, Phases: []plan.Phase{{Tasks: 2, Times: []time.Duration{3 * time.Second, time.Second}, Delays: []time.Duration{0, 5 * time.Second}}, {Tasks: 1, Class: 1, Time: 2 * time.Second}}},
-		{ID: 41, Release: sojourn.Time(time.Second), Phases: []plan.Phase{{Tasks: 2, Time: time.Second, Between: []time.Duration{time.Second, 0, 0, 2 * time.Second}}, same(2, time.Second)}},
+		{ID: 41, Release: sojourn.Time(time.Second), Phases: []plan.Phase{{Tasks: 2, Time: time.Second, Delays: []time.Duration{time.Second, 2 * time.Second}}, same(2, time.Second)}},
 		{Release: sojourn.Time(2 * time.Second), Weight: 5, Phases: []plan.Phase{same(3, 2*time.Second), {Tasks: 1, Time: time.Second, NoBarrier: true}}},
 	}}
 	planned := func() *plan.Schedule {

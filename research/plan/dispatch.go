@@ -95,22 +95,13 @@ func (d *dispatcher) run(order []int32, out layout) {
 
 // arrives says that unit i is open.
 func (d *dispatcher) arrives(i int32) {
-	if d.apart(i) {
+	if d.notBefore != nil {
 		for t := d.units[i].first; t < d.units[i].end; t++ {
-			at := d.earliest(t)
-			if d.notBefore != nil {
-				at = max(at, d.notBefore[t])
-			}
-			d.future.push(key{at, ^t})
+			d.future.push(key{max(d.earliest(t), d.notBefore[t]), ^t})
 		}
 		return
 	}
 	d.future.push(key{d.ready[i], i})
-}
-
-// apart reports whether the tasks of unit i may start at different times.
-func (d *dispatcher) apart(i int32) bool {
-	return d.notBefore != nil || i > 0 && d.units[i].waits && d.units[i-1].between != nil
 }
 
 // dynamic makes the plan in which the job with the least load left over its weight goes
@@ -159,7 +150,7 @@ func (d *dispatcher) offer(k int32, now int64, out layout) {
 		if d.left != nil {
 			d.left[d.units[i].job] -= d.load(t)
 		}
-		if d.next[i]++; !d.apart(i) && d.next[i] < d.units[i].end {
+		if d.next[i]++; d.notBefore == nil && d.next[i] < d.units[i].end {
 			n := d.queue[d.next[i]]
 			c.start.replace(d.key(n))
 		} else {

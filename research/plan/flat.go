@@ -48,8 +48,7 @@ type unit struct {
 	first, end int32           // its tasks
 	waits      bool            // for the unit before it
 	feeds      bool            // the unit after it waits for it
-	delays     []time.Duration // d_u of each task; nil if there are none or they are between
-	between    []time.Duration // d_uv; nil if there are none
+	delays     []time.Duration // d_u of each task; nil if there are none
 	release    int64           // r_j
 }
 
@@ -73,7 +72,7 @@ func newFlat(in *Instance) *flat {
 				feeds: k+1 < len(j.Phases) && !j.Phases[k+1].NoBarrier,
 			}
 			if u.feeds {
-				u.delays, u.between = unlessZero(ph.Delays), unlessZero(ph.Between)
+				u.delays = unlessZero(ph.Delays)
 			}
 			for t := range ph.Tasks {
 				f.p = append(f.p, int64(ph.TimeOf(t)))
@@ -94,60 +93,39 @@ func unlessZero(list []time.Duration) []time.Duration {
 	return list
 }
 
-// delay returns d_u, or the longest d_uv, of a task of u.
+// delay returns d_u of a task of u.
 func (u *unit) delay(task int32) int64 {
-	switch {
-	case u.delays != nil:
-		return int64(u.delays[task-u.first])
-	case u.between != nil:
-		return int64(slices.Max(u.row(task)))
+	if u.delays == nil {
+		return 0
 	}
-	return 0
-}
-
-// row returns d_uv of a task of u, for all v of the next unit.
-func (u *unit) row(task int32) []time.Duration {
-	n := len(u.between) / int(u.end-u.first)
-	at := int(task-u.first) * n
-	return u.between[at : at+n]
+	return int64(u.delays[task-u.first])
 }
 
 // tails calls visit for each task with q_u, the least time from its start to the
 // end of the tasks that wait for it, itself included:
 //
-//	q_u = p_u + max over v of the next phase of (d_uv + q_v)
+//	q_u = p_u + d_u + max over v of the next phase of q_v
 //
 // Phases of a job come in reverse order.
 func (f *flat) tails(visit func(task int32, q int64)) {
-	var after []int64 // q of the tasks of the unit after, where delays are between
+	after := int64(0) // the longest q of the unit after
 	for i := len(f.units) - 1; i >= 0; i-- {
 		u := &f.units[i]
-		last := int64(0) // the longest q of the unit after
-		if u.feeds {
-			last = slices.Max(after)
+		if !u.feeds {
+			after = 0
 		}
-		tail := make([]int64, u.end-u.first)
+		longest := int64(0)
 		for t := u.first; t < u.end; t++ {
-			d := last
-			if u.delays != nil {
-				d += int64(u.delays[t-u.first])
-			}
-			if u.between != nil {
-				d = 0
-				for v, duv := range u.row(t) {
-					d = max(d, int64(duv)+after[v])
-				}
-			}
-			tail[t-u.first] = f.p[t] + d
-			visit(t, f.p[t]+d)
+			q := f.p[t] + u.delay(t) + after
+			longest = max(longest, q)
+			visit(t, q)
 		}
-		after = tail
+		after = longest
 	}
 }
 
 // heads returns for each unit the earliest start of its tasks in any schedule: the
-// release and the longest chain of tasks and delays before them. If delays are
-// between pairs of tasks, it is the start of the task that can start first.
+// release and the longest chain of tasks and delays before them.
 func (f *flat) heads() []int64 {
 	heads := make([]int64, len(f.units))
 	for i := range f.units {
@@ -158,14 +136,7 @@ func (f *flat) heads() []int64 {
 		}
 		b := &f.units[i-1]
 		for t := b.first; t < b.end; t++ {
-			d := int64(0)
-			if b.delays != nil {
-				d = int64(b.delays[t-b.first])
-			}
-			if b.between != nil {
-				d = int64(slices.Min(b.row(t)))
-			}
-			heads[i] = max(heads[i], heads[i-1]+f.p[t]+d)
+			heads[i] = max(heads[i], heads[i-1]+f.p[t]+b.delay(t))
 		}
 	}
 	return heads

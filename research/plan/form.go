@@ -57,7 +57,7 @@ func (f *flat) itemsAtMost() int {
 	n := 0
 	for i := range f.units {
 		u := &f.units[i]
-		if f.in.Jobs[u.job].Phases[u.phase].Times == nil && u.delays == nil && u.between == nil && f.assigned == nil {
+		if f.in.Jobs[u.job].Phases[u.phase].Times == nil && u.delays == nil && f.assigned == nil {
 			n++
 			continue
 		}
@@ -67,7 +67,7 @@ func (f *flat) itemsAtMost() int {
 }
 
 // newTaskForm returns the task form. The error wraps ErrUnsupported if more than
-// two phases wait for one another, or delays differ from pair to pair.
+// two phases wait for one another.
 func newTaskForm(f *flat) (*lp.TaskForm, error) {
 	cl := f.classes()
 	n := len(f.p)
@@ -79,9 +79,6 @@ func newTaskForm(f *flat) (*lp.TaskForm, error) {
 	heads := f.heads()
 	for i := range f.units {
 		u := &f.units[i]
-		if u.between != nil {
-			return nil, fmt.Errorf("%w: job %d, phase %d: delays that differ between pairs of tasks, for the completion of tasks", errors.ErrUnsupported, u.job, u.phase)
-		}
 		if u.waits && u.feeds {
 			return nil, fmt.Errorf("%w: job %d, phase %d: more than two phases that wait for one another, for the completion of tasks", errors.ErrUnsupported, u.job, u.phase)
 		}

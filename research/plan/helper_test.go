@@ -49,11 +49,10 @@ type shape struct {
 	longerReduces                 bool // no task takes longer than the tasks that wait for it
 	positive                      bool // no time is zero
 	tasksWeigh                    bool
-	pairs                         bool // delays between pairs of tasks
 	noBarrier                     bool
 }
 
-var small = shape{jobs: 4, phases: 3, tasks: 3, machines: 3, classes: 2, pairs: true, noBarrier: true}
+var small = shape{jobs: 4, phases: 3, tasks: 3, machines: 3, classes: 2, noBarrier: true}
 
 // draw returns an instance. Times are a few units of a drawn length, so that ties
 // are common.
@@ -96,16 +95,9 @@ func draw(t *rapid.T, s shape) Instance {
 		}
 		for k := range phases - 1 {
 			p := &j.Phases[k]
-			switch rapid.IntRange(0, 2).Draw(t, "delays") {
-			case 1:
+			if rapid.Bool().Draw(t, "delays") {
 				for range p.Tasks {
 					p.Delays = append(p.Delays, span(5, "delay"))
-				}
-			case 2:
-				if s.pairs {
-					for range p.Tasks * j.Phases[k+1].Tasks {
-						p.Between = append(p.Between, span(5, "between"))
-					}
 				}
 			}
 		}
@@ -150,6 +142,5 @@ func plans(t interface {
 
 // told reports whether a policy can be told of a job.
 func told(j *Job) bool {
-	between := slices.ContainsFunc(j.Phases, func(p Phase) bool { return p.Between != nil })
-	return !between && (j.Weight == 0 || j.Weight >= 1.0/(1<<16) && j.Weight < 1<<32)
+	return j.Weight == 0 || j.Weight >= 1.0/(1<<16) && j.Weight < 1<<32
 }

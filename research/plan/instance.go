@@ -89,19 +89,14 @@ type Phase struct {
 	// no earlier than S_u + p_u + d_u (2).
 	Delays []time.Duration
 
-	// Between, unless nil, takes the place of Delays and holds d_uv in full, the
-	// delay from task u of this phase to task v of the next at
-	// [u*(tasks of the next phase)+v].
-	Between []time.Duration
-
 	// Weights, unless nil, holds w_u of each task for [TaskCompletion], each zero
 	// or between MinWeight and MaxWeight. Nil means that each task has the weight
 	// of its job. Other objectives ignore it.
 	Weights []float64
 
 	// NoBarrier, which is not in the paper, says that the phase needs nothing from
-	// the phase before it: its tasks may start when the job is released. Delays and
-	// Between of the phase before then have no effect.
+	// the phase before it: its tasks may start when the job is released. Delays
+	// of the phase before then have no effect.
 	NoBarrier bool
 }
 
@@ -212,11 +207,7 @@ func (in *Instance) check(bounds bool) error {
 		latest = max(latest, int64(j.Release))
 		chain := int64(0)
 		for k := range j.Phases {
-			next := 0
-			if k+1 < len(j.Phases) {
-				next = j.Phases[k+1].Tasks
-			}
-			sum, own, msg := j.Phases[k].check(next, in.Machines)
+			sum, own, msg := j.Phases[k].check(in.Machines)
 			if msg != "" {
 				return bad("job %d: phase %d: %s", id, k, msg)
 			}
@@ -262,7 +253,7 @@ func spread(work []wide.Uint128, machines []int) int64 {
 // check returns what is wrong with p by itself, or "" and two bounds: sum, on the time of
 // all its tasks and its longest delay one after the other; and own, on the time of one task
 // and its delay.
-func (p *Phase) check(next int, machines []int) (sum, own int64, msg string) {
+func (p *Phase) check(machines []int) (sum, own int64, msg string) {
 	n := p.Tasks
 	switch {
 	case n < 1 || n > math.MaxInt32:
@@ -277,10 +268,6 @@ func (p *Phase) check(next int, machines []int) (sum, own int64, msg string) {
 		return 0, 0, fmt.Sprintf("%d times for %d tasks", len(p.Times), n)
 	case p.Delays != nil && len(p.Delays) != n:
 		return 0, 0, fmt.Sprintf("%d delays for %d tasks", len(p.Delays), n)
-	case p.Delays != nil && p.Between != nil:
-		return 0, 0, "both Delays and Between"
-	case p.Between != nil && (next == 0 || len(p.Between)/next != n || len(p.Between)%next != 0):
-		return 0, 0, fmt.Sprintf("%d delays between %d tasks and %d of the next phase", len(p.Between), n, next)
 	case p.Weights != nil && len(p.Weights) != n:
 		return 0, 0, fmt.Sprintf("%d weights for %d tasks", len(p.Weights), n)
 	}
@@ -297,13 +284,11 @@ func (p *Phase) check(next int, machines []int) (sum, own int64, msg string) {
 		sum, own = sum+int64(d), max(own, int64(d))
 	}
 	longest := int64(0)
-	for _, list := range [][]time.Duration{p.Delays, p.Between} {
-		for i, d := range list {
-			if d < 0 {
-				return 0, 0, fmt.Sprintf("delay %d: negative, %v", i, d)
-			}
-			longest = max(longest, int64(d))
+	for i, d := range p.Delays {
+		if d < 0 {
+			return 0, 0, fmt.Sprintf("delay %d: negative, %v", i, d)
 		}
+		longest = max(longest, int64(d))
 	}
 	if longest > horizon-sum {
 		return 0, 0, "times and delays are longer than can be told"

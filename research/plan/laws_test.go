@@ -39,8 +39,8 @@ func TestEverySchedulePassesVerify(t *testing.T) {
 // No schedule is better than the bounds. The best schedule is the hardest case.
 func TestBoundsHoldForTheOptimum(t *testing.T) {
 	for name, s := range map[string]shape{
-		"jobs":        {jobs: 3, phases: 2, tasks: 2, machines: 2, classes: 1, pairs: true, noBarrier: true},
-		"two classes": {jobs: 3, phases: 3, tasks: 2, machines: 2, classes: 2, pairs: true},
+		"jobs":        {jobs: 3, phases: 2, tasks: 2, machines: 2, classes: 1, noBarrier: true},
+		"two classes": {jobs: 3, phases: 3, tasks: 2, machines: 2, classes: 2},
 		"tasks":       {jobs: 3, phases: 2, tasks: 2, machines: 2, classes: 1, tasksWeigh: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -253,7 +253,7 @@ func clone(in Instance) Instance {
 		in.Jobs[j].Phases = slices.Clone(in.Jobs[j].Phases)
 		for k := range in.Jobs[j].Phases {
 			p := &in.Jobs[j].Phases[k]
-			p.Times, p.Delays, p.Between = slices.Clone(p.Times), slices.Clone(p.Delays), slices.Clone(p.Between)
+			p.Times, p.Delays = slices.Clone(p.Times), slices.Clone(p.Delays)
 		}
 	}
 	return in
@@ -299,7 +299,7 @@ func TestBoundMovesWithTheInstance(t *testing.T) {
 			other.Jobs[i].Release *= 5
 			for k := range other.Jobs[i].Phases {
 				p := &other.Jobs[i].Phases[k]
-				for _, list := range [][]time.Duration{p.Times, p.Delays, p.Between} {
+				for _, list := range [][]time.Duration{p.Times, p.Delays} {
 					for n := range list {
 						list[n] *= 5
 					}
@@ -330,10 +330,8 @@ func TestBoundMovesWithTheInstance(t *testing.T) {
 
 		other = clone(in)
 		for k := range other.Jobs[j].Phases {
-			for _, list := range [][]time.Duration{other.Jobs[j].Phases[k].Delays, other.Jobs[j].Phases[k].Between} {
-				if len(list) > 0 {
-					list[0] += more
-				}
+			if list := other.Jobs[j].Phases[k].Delays; len(list) > 0 {
+				list[0] += more
 			}
 		}
 		atLeast("a longer delay", other, lb)
@@ -389,7 +387,7 @@ func TestMarSOnAnyFeasiblePoint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			worst := 0.0
 			rapid.Check(t, func(t *rapid.T) {
-				s := shape{jobs: 6, phases: 2, tasks: 4, machines: 3, longerReduces: longer, pairs: true, noBarrier: true}
+				s := shape{jobs: 6, phases: 2, tasks: 4, machines: 3, longerReduces: longer, noBarrier: true}
 				in := draw(t, s)
 				f := newFlat(&in)
 				jf := newJobForm(f)
@@ -428,7 +426,7 @@ func TestMarSOnAnyFeasiblePoint(t *testing.T) {
 // guarantee of (2+g)/(1-epsilon) over its value (erratum 3).
 func TestCOGE(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		in := draw(t, shape{jobs: 5, phases: 2, tasks: 3, machines: 2, classes: 1, pairs: true})
+		in := draw(t, shape{jobs: 5, phases: 2, tasks: 3, machines: 2, classes: 1})
 		r, err := COGE(in, 0, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -22,11 +22,6 @@ func (w *workshop) online(opts mars.Options) (layout, error) {
 	if len(w.machines) > sojourn.MaxClasses || w.base[len(w.machines)] > sojourn.MaxSlots {
 		return layout{}, fmt.Errorf("%w: planner %v: more machines than slots", errors.ErrUnsupported, soMarS)
 	}
-	for i := range w.units {
-		if w.units[i].between != nil {
-			return layout{}, fmt.Errorf("%w: planner %v: delays that differ between pairs of tasks", errors.ErrUnsupported, soMarS)
-		}
-	}
 	opts.Step = cmp.Or(opts.Step, math.MaxInt) // nobody waits for a Tick
 	p, err := mars.New(opts)
 	if err != nil {

@@ -48,10 +48,7 @@ func optimum(in Instance) float64 {
 				return 0, false
 			}
 			d := time.Duration(0)
-			switch {
-			case before.Between != nil:
-				d = before.Between[u.index*job.Phases[t.phase].Tasks+t.index]
-			case before.Delays != nil:
+			if before.Delays != nil {
 				d = before.Delays[u.index]
 			}
 			at = max(at, u.end.Add(d))

@@ -448,11 +448,6 @@ func TestBadInstances(t *testing.T) {
 		{"too few times", func(in *Instance) { in.Jobs[0].Phases[0].Times = []time.Duration{1} }, "1 times for 2 tasks"},
 		{"too few delays", func(in *Instance) { in.Jobs[0].Phases[0].Delays = []time.Duration{1} }, "1 delays for 2 tasks"},
 		{"negative delay", func(in *Instance) { in.Jobs[0].Phases[0].Delays = []time.Duration{1, -2} }, "delay 1: negative, -2ns"},
-		{"too few pairs", func(in *Instance) { in.Jobs[0].Phases[0].Between = make([]time.Duration, 5) }, "5 delays between 2 tasks and 3"},
-		{"pairs without a next phase", func(in *Instance) { in.Jobs[0].Phases[1].Between = make([]time.Duration, 3) }, "3 delays between 3 tasks and 0"},
-		{"both", func(in *Instance) {
-			in.Jobs[0].Phases[0].Between, in.Jobs[0].Phases[0].Delays = make([]time.Duration, 6), make([]time.Duration, 2)
-		}, "both Delays and Between"},
 		{"weight NaN", func(in *Instance) { in.Jobs[0].Weight = math.NaN() }, "job 0: weight NaN"},
 		{"weight Inf", func(in *Instance) { in.Jobs[0].Weight = math.Inf(1) }, "job 0: weight +Inf"},
 		{"negative weight", func(in *Instance) { in.Jobs[0].Weight = -1 }, "job 0: weight -1"},

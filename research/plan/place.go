@@ -47,19 +47,11 @@ type placer struct {
 	*flat
 	left  []int32   // tasks of each unit that are not placed
 	ready []int64   // when the tasks of a unit may start
-	each  []int64   // when a task may start, if delays are between pairs of tasks; otherwise nil
 	held  [][]int32 // tasks of each unit that came up before they could be placed
 }
 
 func newPlacer(f *flat) *placer {
-	p := &placer{flat: f, left: make([]int32, len(f.units)), ready: make([]int64, len(f.units)), held: make([][]int32, len(f.units))}
-	for i := range f.units {
-		if f.units[i].between != nil {
-			p.each = make([]int64, len(f.p))
-			break
-		}
-	}
-	return p
+	return &placer{flat: f, left: make([]int32, len(f.units)), ready: make([]int64, len(f.units)), held: make([][]int32, len(f.units))}
 }
 
 func (p *placer) reset() {
@@ -68,17 +60,10 @@ func (p *placer) reset() {
 		p.left[i], p.ready[i] = u.end-u.first, u.release
 		p.held[i] = p.held[i][:0]
 	}
-	clear(p.each)
 }
 
 // earliest returns when a task of an open unit may start.
-func (p *placer) earliest(task int32) int64 {
-	at := p.ready[p.unit[task]]
-	if p.each != nil {
-		at = max(at, p.each[task])
-	}
-	return at
-}
+func (p *placer) earliest(task int32) int64 { return p.ready[p.unit[task]] }
 
 // open reports whether everything that unit i waits for is placed.
 func (p *placer) open(i int32) bool { return !p.units[i].waits || p.left[i-1] == 0 }
@@ -92,17 +77,7 @@ func (p *placer) deliver(task int32, end int64) bool {
 	if !u.feeds {
 		return false
 	}
-	switch {
-	case u.between != nil:
-		next := p.units[i+1].first
-		for v, d := range u.row(task) {
-			p.each[next+int32(v)] = max(p.each[next+int32(v)], end+int64(d))
-		}
-	case u.delays != nil:
-		p.ready[i+1] = max(p.ready[i+1], end+int64(u.delays[task-u.first]))
-	default:
-		p.ready[i+1] = max(p.ready[i+1], end)
-	}
+	p.ready[i+1] = max(p.ready[i+1], end+u.delay(task))
 	return p.left[i] == 0
 }
 

@@ -281,17 +281,7 @@ func (w *workshop) marsFactor() float64 {
 		}
 		shortest := slices.Min(w.p[b.first:b.end])
 		for t := a.first; t < a.end; t++ {
-			d, pv := int64(0), shortest
-			switch {
-			case a.delays != nil:
-				d = int64(a.delays[t-a.first])
-			case a.between != nil:
-				for v, duv := range a.row(t) {
-					g = max(g, stretch(w.p[t], int64(duv), w.p[b.first+int32(v)]))
-				}
-				continue
-			}
-			g = max(g, stretch(w.p[t], d, pv))
+			g = max(g, stretch(w.p[t], a.delay(t), shortest))
 		}
 	}
 	return 2 + g

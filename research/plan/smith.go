@@ -102,15 +102,8 @@ func (f *flat) loadedHeads() (heads, least []int64) {
 			b := &f.units[i-1]
 			shortest := int64(math.MaxInt64)
 			for t := b.first; t < b.end; t++ {
-				d := int64(0)
-				switch {
-				case b.delays != nil:
-					d = int64(b.delays[t-b.first])
-				case b.between != nil:
-					d = int64(slices.Min(b.row(t)))
-				}
-				shortest = min(shortest, d)
-				heads[i] = max(heads[i], heads[i-1]+f.p[t]+d)
+				shortest = min(shortest, b.delay(t))
+				heads[i] = max(heads[i], heads[i-1]+f.p[t]+b.delay(t))
 			}
 			heads[i] = max(heads[i], heads[i-1]+f.span(int32(i-1))+shortest)
 		}
@@ -131,32 +124,19 @@ func (f *flat) loadedHeads() (heads, least []int64) {
 // that waits for the task takes at least its span.
 func (f *flat) loadedTails(visit func(unit int32, rests []int64)) {
 	var longest, span int64 // of the unit after: the longest from a start to the end; the span and the shortest rest
-	var starts []int64      // of its tasks, from the start to the end
 	for i := int32(len(f.units) - 1); i >= 0; i-- {
 		u := &f.units[i]
 		n := u.end - u.first
 		rests := make([]int64, n)
 		if u.feeds {
 			for k := range rests {
-				switch {
-				case u.delays != nil:
-					rests[k] = int64(u.delays[k]) + max(longest, span)
-				case u.between != nil:
-					row := u.row(u.first + int32(k))
-					rests[k] = int64(slices.Min(row)) + span
-					for v, d := range row {
-						rests[k] = max(rests[k], int64(d)+starts[v])
-					}
-				default:
-					rests[k] = max(longest, span)
-				}
+				rests[k] = u.delay(u.first+int32(k)) + max(longest, span)
 			}
 		}
 		visit(i, rests)
-		longest, starts = 0, starts[:0]
+		longest = 0
 		for k, r := range rests {
-			starts = append(starts, f.p[u.first+int32(k)]+r)
-			longest = max(longest, starts[k])
+			longest = max(longest, f.p[u.first+int32(k)]+r)
 		}
 		span = f.span(i) + slices.Min(rests)
 	}

@@ -71,16 +71,13 @@ func tasksOf(in plan.Instance) []task {
 	return list
 }
 
-// delay returns d_uv.
-func delay(in plan.Instance, u, v task) float64 {
+// delay returns d_u.
+func delay(in plan.Instance, u task) float64 {
 	p := &in.Jobs[u.job].Phases[u.phase]
-	switch {
-	case p.Between != nil:
-		return p.Between[u.index*in.Jobs[u.job].Phases[v.phase].Tasks+v.index].Seconds()
-	case p.Delays != nil:
-		return p.Delays[u.index].Seconds()
+	if p.Delays == nil {
+		return 0
 	}
-	return 0
+	return p.Delays[u.index].Seconds()
 }
 
 // subsets calls visit for each set of tasks of one class.
@@ -116,7 +113,7 @@ func byTask(in plan.Instance) *program {
 		pr.atLeast(u.p, map[int]float64{n + u.job: 1, i: -1})
 		for k, v := range tasks {
 			if v.job == u.job && v.phase == u.phase+1 {
-				pr.atLeast(delay(in, u, v)+u.p, map[int]float64{k: 1, i: -1})
+				pr.atLeast(delay(in, u)+u.p, map[int]float64{k: 1, i: -1})
 			}
 		}
 	}
@@ -147,7 +144,7 @@ func byJob(in plan.Instance) *program {
 		q[i] = u.p
 		for k, v := range tasks {
 			if v.job == u.job && v.phase == u.phase+1 {
-				q[i] = max(q[i], u.p+delay(in, u, v)+q[k])
+				q[i] = max(q[i], u.p+delay(in, u)+q[k])
 			}
 		}
 		pr.atLeast(time.Duration(in.Jobs[u.job].Release).Seconds()+q[i], map[int]float64{u.job: 1})
@@ -195,14 +192,8 @@ func drawInstance(t *rapid.T) plan.Instance {
 		}
 		for k := range len(j.Phases) - 1 {
 			p := &j.Phases[k]
-			if rapid.Bool().Draw(t, "pairs") {
-				for range p.Tasks * j.Phases[k+1].Tasks {
-					p.Between = append(p.Between, span(0, 8, "between"))
-				}
-			} else {
-				for range p.Tasks {
-					p.Delays = append(p.Delays, span(0, 8, "delay"))
-				}
+			for range p.Tasks {
+				p.Delays = append(p.Delays, span(0, 8, "delay"))
 			}
 		}
 		in.Jobs = append(in.Jobs, j)
