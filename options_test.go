@@ -115,7 +115,7 @@ func TestLateDefault(t *testing.T) {
 			return constructors.FSP(baseline.FSPOptions{Late: l})
 		}, baseline.LateFirst},
 		"hfsp": {func(l vqueue.Late) (sojourn.Policy, error) { return constructors.HFSP(hfsp.Options{Late: l}) }, vqueue.LateShare},
-		"pfsp": {func(l vqueue.Late) (sojourn.Policy, error) { return constructors.PFSP(pfsp.Options{Late: l}) }, pfsp.LateDefault},
+		"pfsp": {func(l vqueue.Late) (sojourn.Policy, error) { return constructors.PFSP(pfsp.Options{Late: l}) }, vqueue.LateDefault},
 	}
 	for name, m := range makers {
 		snapshotter := func(l vqueue.Late) sojourn.Snapshotter {
@@ -218,7 +218,7 @@ var optionTypes = []struct {
 	{baseline.DeadlineConstraintOptions{}, map[string]domain{"HoldSlots": anyBool}},
 	{baseline.BackfillOptions{}, map[string]domain{"Places": at(0, sojourn.MaxSlots)}},
 	{pfsp.Options{}, map[string]domain{
-		"FairLimit": at(0, 1<<16), "NoGate": anyBool, "Order": choices(pfsp.FSP), "Late": choices(pfsp.LateShare), "DefaultTaskTime": anyTime,
+		"FairLimit": at(0, 1<<16), "NoGate": anyBool, "Order": choices(pfsp.FSP), "Late": choices(vqueue.LateShare), "DefaultTaskTime": anyTime,
 		"Alpha": at(0.0, math.Nextafter(1, 0)), "MinProgress": at(0.0, 1), "UpdateInterval": anyTime, "Reserve": at(0.0, 1), "Counted": anyBool,
 	}},
 	{hfsp.Options{}, map[string]domain{

@@ -62,10 +62,10 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	}
 	attrs := p.ledger.Attrs(j)
 	if p.reserve != nil {
-		attrs = p.reserve.Explain(attrs, func(filed func(sojourn.Class, int)) {
+		attrs = p.reserve.Explain(attrs, func(filed func(sojourn.Class, int, bool)) {
 			for _, ph := range j.Data.phases {
 				if ph != nil && ph.startable() {
-					filed(ph.class.id, ph.item.Level())
+					filed(ph.class.id, ph.item.Level(), false)
 				}
 			}
 		})

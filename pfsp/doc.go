@@ -74,7 +74,7 @@
 // ended in V but not in reality is late and stays in front. A free slot goes to the first of
 // these:
 //
-//   - A late phase (see [Late]), unless its size is an estimate and the next line applies.
+//   - A late phase (see [vqueue.Late]), unless its size is an estimate and the next line applies.
 //   - A probe. A phase may be probed if it has started fewer tasks than [Options.FairLimit] and
 //     is gated in. The one that has started the fewest tasks goes first. A phase is gated in if
 //     every phase before it in V that has something to start has s >= 0. It is also gated in if

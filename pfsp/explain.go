@@ -49,7 +49,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	}
 	attrs := p.ledger.Attrs(j)
 	if p.reserve != nil {
-		attrs = p.reserve.Explain(attrs, func(filed func(sojourn.Class, int)) { levels(j, filed) })
+		attrs = p.reserve.Explain(attrs, func(filed func(sojourn.Class, int, bool)) { levels(j, filed) })
 	}
 	for i := range j.Data {
 		if ph := &j.Data[i]; ph.item != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/slack"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // A hypothesis is one that the theorem makes and that can fail at run time.
@@ -210,7 +211,7 @@ func (c *class) serving(p *Policy, ph *phase, inTurn bool) {
 	if !inTurn {
 		return // the slot is one of those that the promise does not count on
 	}
-	if p.late == LateDefault && ph.item.Late() && !ph.exact() {
+	if p.late == vqueue.LateDefault && ph.item.Late() && !ph.exact() {
 		c.breaks(lateShares)
 	}
 	if !p.noGate && !ph.exact() && ph.queue >= 0 && !c.system.Protected(ph.item) {
@@ -237,7 +238,7 @@ func (p *Policy) void(ph *phase) (list []string) {
 	never := [numHypotheses]bool{
 		estimates:     p.overrun(c),
 		ungatedProbes: p.noGate && p.fairLimit > 0,
-		lateShares:    p.late == LateShare,
+		lateShares:    p.late == vqueue.LateShare,
 		uncounted:     p.reserve != nil && !p.kept.Counted,
 	}
 	for what, text := range violations {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/gpstest"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/pfsp"
 )
 
@@ -116,7 +117,7 @@ func TestOptionsOutOfRange(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "Auto", "fsp "} {
-		if new(pfsp.Late).UnmarshalText([]byte(text)) == nil || new(pfsp.Order).UnmarshalText([]byte(text)) == nil {
+		if new(vqueue.Late).UnmarshalText([]byte(text)) == nil || new(pfsp.Order).UnmarshalText([]byte(text)) == nil {
 			t.Errorf("%q is read", text)
 		}
 	}

@@ -32,7 +32,7 @@ type Options struct {
 	// Late says how to serve phases that have ended in the virtual cluster but not in
 	// reality. LateDefault serves phases of exact sizes by LateFirst, and then phases whose
 	// sizes are estimates by LateShare. It is for research.
-	Late Late
+	Late vqueue.Late
 
 	// DefaultTaskTime is how long a task without an estimate is assumed to take until the
 	// phase has finished some. Zero means the mean time of the tasks of the phases that
@@ -79,16 +79,6 @@ const (
 	FSP
 )
 
-// Late says how late phases are served. They always go before phases that are not late. It is for research.
-type Late = vqueue.Late
-
-// The values of [Late].
-const (
-	LateDefault = vqueue.LateDefault // exact sizes by LateFirst, then estimated ones by LateShare
-	LateFirst   = vqueue.LateFirst   // one after the other, in the order of their virtual ends
-	LateShare   = vqueue.LateShare   // together: the one with the fewest running tasks per weight first, as in PSBS
-)
-
 var orderNames = [...]string{Protective: "protective", FSP: "fsp"}
 
 // String returns "protective" or "fsp".
@@ -110,7 +100,7 @@ type settings struct {
 	fairLimit   int
 	noGate      bool
 	order       Order
-	late        Late
+	late        vqueue.Late
 	taskTime    time.Duration // 0: learn
 	alpha       uint64        // in 2^-16
 	minProgress uint16        // in 1/10000

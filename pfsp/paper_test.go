@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/pfsp"
 )
 
@@ -307,9 +308,9 @@ func TestLateOutputOfANeededPhaseVoids(t *testing.T) {
 // Reference: package comment, "Algorithm"; Dell'Amico et al., PSBS.
 func TestLateJobsShare(t *testing.T) {
 	for _, tc := range []struct {
-		late pfsp.Late
+		late vqueue.Late
 		want []sojourn.JobID
-	}{{pfsp.LateDefault, []sojourn.JobID{1, 2, 1, 2}}, {pfsp.LateShare, []sojourn.JobID{1, 2, 1, 2}}, {pfsp.LateFirst, []sojourn.JobID{1, 1, 1, 1}}} {
+	}{{vqueue.LateDefault, []sojourn.JobID{1, 2, 1, 2}}, {vqueue.LateShare, []sojourn.JobID{1, 2, 1, 2}}, {vqueue.LateFirst, []sojourn.JobID{1, 1, 1, 1}}} {
 		c := newCluster(t, pfsp.Options{FairLimit: new(int), Late: tc.late, DefaultTaskTime: time.Second}, 4)
 		c.arrive(1, 10, 0)
 		c.arrive(2, 10, 0)

@@ -129,7 +129,7 @@ func (p *Policy) class(id sojourn.Class) *class {
 
 // lateMode returns how the slack systems serve late phases; see share.
 func (s *settings) lateMode() vqueue.Late {
-	if s.late == LateFirst {
+	if s.late == vqueue.LateFirst {
 		return vqueue.LateFirst
 	}
 	return vqueue.LateShare

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/histories"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
@@ -32,7 +33,7 @@ func TestConformance(t *testing.T) {
 	sojourntest.Run(t, maker(pfsp.Options{}), sojourntest.Options{
 		IgnoresWeights: true, ChargesLostWork: true, ChargesFailures: true, // see TestLostWorkIsNotCharged
 		Others: []func() sojourn.Policy{
-			maker(pfsp.Options{Order: pfsp.FSP}), maker(pfsp.Options{Late: pfsp.LateShare}),
+			maker(pfsp.Options{Order: pfsp.FSP}), maker(pfsp.Options{Late: vqueue.LateShare}),
 			maker(pfsp.Options{DefaultTaskTime: 1}), maker(pfsp.Options{Alpha: 0.5}),
 		},
 		Changed: []func() sojourn.Policy{
@@ -62,7 +63,7 @@ func TestConformanceOfAllOptions(t *testing.T) {
 		o := pfsp.Options{
 			NoGate:          rapid.Bool().Draw(t, "no gate"),
 			Order:           rapid.SampledFrom([]pfsp.Order{pfsp.Protective, pfsp.FSP}).Draw(t, "order"),
-			Late:            rapid.SampledFrom([]pfsp.Late{pfsp.LateDefault, pfsp.LateFirst, pfsp.LateShare}).Draw(t, "late"),
+			Late:            rapid.SampledFrom([]vqueue.Late{vqueue.LateDefault, vqueue.LateFirst, vqueue.LateShare}).Draw(t, "late"),
 			DefaultTaskTime: rapid.SampledFrom([]time.Duration{0, 10, time.Second}).Draw(t, "task time"),
 			Alpha:           rapid.SampledFrom([]float64{0, 0.5, 0.99}).Draw(t, "alpha"),
 			UpdateInterval:  rapid.SampledFrom([]time.Duration{0, 1, time.Second}).Draw(t, "update interval"),

@@ -5,6 +5,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/slack"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // A phase is what the slack system takes for a job.
@@ -66,12 +67,12 @@ func (c *class) leave(ph *phase) {
 	ph.item = nil
 }
 
-// share returns what late phases are shared by: see [LateDefault]. Those of exact sizes
+// share returns what late phases are shared by: see [vqueue.LateDefault]. Those of exact sizes
 // count as if they had nothing running, and the others as if they had one task
 // more.
 func (p *Policy) share(ph *phase) int {
 	switch {
-	case p.late != LateDefault:
+	case p.late != vqueue.LateDefault:
 		return ph.tasks
 	case ph.exact():
 		return 0

@@ -63,7 +63,7 @@ func testFiledPlaces(t *testing.T, limit int) {
 			if it.State() != slack.Ready || ph.begun >= limit {
 				continue
 			}
-			if first := &want[ph.begun]; *first == nil || it.Before(*first) {
+			if first := &want[ph.begun]; *first == nil || it.Place().Before((*first).Place()) {
 				*first = it
 			}
 		}

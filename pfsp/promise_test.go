@@ -15,6 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/gpstest"
 	"github.com/sojourn-sched/sojourn/internal/histories"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/pfsp"
 )
 
@@ -688,9 +689,9 @@ func TestExplainNeverPromisesTooMuch(t *testing.T) {
 			hazards[draw("hazard", 0, int(numHazards)-1)] = true
 			hazards[draw("hazard", 0, int(numHazards)-1)] = true
 		}
-		opts := []pfsp.Options{{}, limit(0), {FairLimit: new(int), Order: pfsp.FSP}, {Late: pfsp.LateFirst},
+		opts := []pfsp.Options{{}, limit(0), {FairLimit: new(int), Order: pfsp.FSP}, {Late: vqueue.LateFirst},
 			kept(25, true), kept(50, true), {FairLimit: new(int), Order: pfsp.FSP, Reserve: 0.5, Counted: true},
-			{Late: pfsp.LateShare}, ungated(2), kept(50, false)}
+			{Late: vqueue.LateShare}, ungated(2), kept(50, false)}
 		which := draw("options", 0, len(opts)-1)
 		h := runHistory(draw, opts[which], hazards)
 		for _, j := range h.jobs {
@@ -783,7 +784,7 @@ func TestExplainNamesEachHypothesis(t *testing.T) {
 			finish(c, a, time.Second/2, 0)
 			tell(sojourn.OutputLost, 0, 0)(c, a)
 		}, []string{fails}},
-		{"late jobs share", pfsp.Options{Late: pfsp.LateShare}, func(*cluster, sojourn.Assignment) {}, []string{"late jobs share"}},
+		{"late jobs share", pfsp.Options{Late: vqueue.LateShare}, func(*cluster, sojourn.Assignment) {}, []string{"late jobs share"}},
 		{"ungated probes", ungated(1), func(*cluster, sojourn.Assignment) {}, []string{"ungated probes"}},
 		{"a job of another size is cancelled while it shows", limit(0), func(c *cluster, a sojourn.Assignment) {
 			c.now += sojourn.Time(time.Second)

@@ -65,10 +65,10 @@ func (p *Policy) allowed(c *class, turn *phase) (ph *phase, inTurn bool) {
 }
 
 // levels calls filed with each class in which j has something to start, and its level there.
-func levels(j *ledger.Job[data], filed func(sojourn.Class, int)) {
+func levels(j *ledger.Job[data], filed func(c sojourn.Class, level int, plain bool)) {
 	for i := range j.Data {
 		if ph := &j.Data[i]; ph.item != nil && ph.item.State() == slack.Ready {
-			filed(ph.spec().Class, int(ph.level))
+			filed(ph.spec().Class, int(ph.level), false)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/snapshottest"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/pfsp"
 )
 
@@ -19,7 +20,7 @@ func with(t *testing.T, opts pfsp.Options) func() sojourn.Policy {
 }
 
 func TestForgedSnapshots(t *testing.T) {
-	for _, opts := range []pfsp.Options{{}, {Late: pfsp.LateFirst, Order: pfsp.FSP}, {Late: pfsp.LateShare, NoGate: true, Alpha: 0.5}} {
+	for _, opts := range []pfsp.Options{{}, {Late: vqueue.LateFirst, Order: pfsp.FSP}, {Late: vqueue.LateShare, NoGate: true, Alpha: 0.5}} {
 		snapshottest.Attack(t, with(t, opts), 600)
 	}
 }
@@ -27,5 +28,5 @@ func TestForgedSnapshots(t *testing.T) {
 // A job takes memory for what is started, not for what is announced.
 func TestLargeJob(t *testing.T) {
 	snapshottest.Large(t, with(t, pfsp.Options{}))
-	snapshottest.Large(t, with(t, pfsp.Options{Late: pfsp.LateShare, Order: pfsp.FSP}))
+	snapshottest.Large(t, with(t, pfsp.Options{Late: vqueue.LateShare, Order: pfsp.FSP}))
 }

@@ -156,7 +156,7 @@ func (q *Queue[J, K]) Attrs(j *ledger.Job[J]) []slog.Attr {
 	if q.reserve == nil {
 		return attrs
 	}
-	return q.reserve.ExplainPlain(attrs, func(filed func(c sojourn.Class, level int, plain bool)) {
+	return q.reserve.Explain(attrs, func(filed func(c sojourn.Class, level int, plain bool)) {
 		q.items(j, func(c sojourn.Class, id uint32) {
 			if level, ok := q.ready.Level(c, id); ok {
 				f := q.first(c)

@@ -170,7 +170,7 @@ func (r *Reserve) Lengths(c sojourn.Class) *Lengths {
 
 // Explain appends to the attributes of a job one group for each class N in which it has something
 // to start. list calls filed with each of these classes, and with a level: the least one counts, if it
-// calls more than once. Its keys are those of
+// calls more than once. If it is plain, slots that are held out of turn do not count as free: see [Reserve.HighestPlain]. Its keys are those of
 // [ledger.Ledger.Attrs], which attrs begins with, and
 //
 //	key           unit   meaning
@@ -182,15 +182,7 @@ func (r *Reserve) Lengths(c sojourn.Class) *Lengths {
 // If slots are free and it may take none of them, in any class, why says so.
 //
 // [ledger.Ledger.Attrs]: https://pkg.go.dev/github.com/sojourn-sched/sojourn/kit/ledger#Job.Attrs
-func (r *Reserve) Explain(attrs []slog.Attr, list func(filed func(c sojourn.Class, level int))) []slog.Attr {
-	return r.ExplainPlain(attrs, func(filed func(sojourn.Class, int, bool)) {
-		list(func(c sojourn.Class, level int) { filed(c, level, false) })
-	})
-}
-
-// ExplainPlain is Explain where slots that are held out of turn do not count as free for some: filed is told for whom it
-// is plain. See [Reserve.HighestPlain].
-func (r *Reserve) ExplainPlain(attrs []slog.Attr, list func(filed func(c sojourn.Class, level int, plain bool))) []slog.Attr {
+func (r *Reserve) Explain(attrs []slog.Attr, list func(filed func(c sojourn.Class, level int, plain bool))) []slog.Attr {
 	type side struct {
 		class sojourn.Class
 		level int

@@ -390,9 +390,9 @@ func TestExplain(t *testing.T) {
 		{[]int{1, 15, 0, 8}, "[why=leaves the last free slots to shorter tasks and jobs that run less class1=[level=15 needs=2 free=1] class0=[level=8 needs=3 free=2]]"},
 		{[]int{2, 15}, "[why=because class2=[level=15 needs=1 free=0]]"}, // no slot is free at all
 	} {
-		got := r.Explain([]slog.Attr{slog.String("why", "because")}, func(filed func(sojourn.Class, int)) {
+		got := r.Explain([]slog.Attr{slog.String("why", "because")}, func(filed func(sojourn.Class, int, bool)) {
 			for i := 0; i < len(tc.filed); i += 2 {
-				filed(sojourn.Class(tc.filed[i]), tc.filed[i+1])
+				filed(sojourn.Class(tc.filed[i]), tc.filed[i+1], false)
 			}
 		})
 		if text := fmt.Sprint(got); text != tc.want {

@@ -71,10 +71,6 @@ func (it *Item[T]) Late() bool { return it.tag.IsZero() }
 // arrays and heaps by it.
 func (it *Item[T]) ID() uint32 { return it.id }
 
-// Before reports whether the item goes before other in V. Only Revise changes the
-// order of two items.
-func (it *Item[T]) Before(other *Item[T]) bool { return it.key.less(other.key) }
-
 // A Place is where an item stands in V. It can be compared without a look at the item.
 type Place struct{ key key }
 

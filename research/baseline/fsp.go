@@ -354,7 +354,9 @@ func (p *fsp) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	}
 	attrs := p.ledger.Attrs(j)
 	if p.reserve != nil {
-		attrs = p.reserve.Explain(attrs, func(filed func(sojourn.Class, int)) { p.filed(j, filed) })
+		attrs = p.reserve.Explain(attrs, func(filed func(sojourn.Class, int, bool)) {
+			p.filed(j, func(c sojourn.Class, level int) { filed(c, level, false) })
+		})
 	}
 	for i, it := range j.Data {
 		if it != nil {
