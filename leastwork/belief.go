@@ -27,7 +27,8 @@ type belief struct {
 	off [predictors]octaves
 
 	// What follows from off, with hysteresis.
-	useTold  bool  // told times predict better than names and the class do
+	useTold  bool  // told times, or these corrected by names, predict better than names and the class do
+	useRank  bool  // told times as they are predict better than names and the class do, and not much worse than corrected ones
 	useRatio bool  // told times are multiplied by what they were off under that name
 	useNames bool  // names predict better than the class does
 	doubt    doubt // in told times
@@ -95,6 +96,7 @@ func (b *belief) reset() {
 		usual:    log(option.DefaultTaskTime),
 		off:      [predictors]octaves{byName: beginning, byClass: beginning},
 		useTold:  true,
+		useRank:  true,
 		useNames: true,
 	}
 	b.usualTime = b.usual.time()
@@ -189,7 +191,12 @@ func (b *belief) settle() change {
 		b.usual = mean.whole()
 		b.usualTime = b.usual.time()
 	}
-	prefer(&b.useTold, min(b.off[byTold], b.off[byRatio]), min(b.off[byName], b.off[byClass]))
+	own := min(b.off[byName], b.off[byClass])
+	if !b.useTold || b.off[byRatio] >= own {
+		prefer(&b.useTold, b.off[byTold], own)
+		b.useTold = b.useTold || b.off[byRatio]*9 < own*8
+	}
+	prefer(&b.useRank, b.off[byTold], min(own, b.off[byRatio]*4/3))
 	prefer(&b.useRatio, b.off[byRatio], b.off[byTold])
 	prefer(&b.useNames, b.off[byName], b.off[byClass])
 	for b.doubt < useless && b.off[byTold] > doubtEnds[b.doubt] {

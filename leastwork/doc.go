@@ -94,10 +94,17 @@
 //	        changes when it is off by 3/4 of an octave and rests on four times as many tasks as before
 //
 // All means are of logarithms. For each way a moving mean says by how many octaves (factors of
-// two) it was off, of about the last 128 phases. Told times are used while told or ratio is less
-// off than name and class, ratio while it is less off than told, and name while it is less off than
-// class. A way is taken up when it is better by an eighth, and given up when it is worse by
-// an eighth. Told times are exact while they are off by less than half an octave, noisy up to 1.6
+// two) it was off, of about the last 128 phases:
+//
+//	used                               while it is less off than                          taken up         given up
+//	told times                         the better one of name and class: told is          8/9 of it        9/8 of it
+//	                                   or ratio is                                        8/9 of it        when no better
+//	ratio, in place of told            told                                               8/9 of it        9/8 of it
+//	told, as the rank in the reserve   name, class, and 4/3 of ratio                      8/9 of them      9/8 of them
+//	name, in place of class            class                                              8/9 of it        9/8 of it
+//
+// (TestWhatIsUsedFollowsFromErrors). Users who request the same few limits for all jobs are the reason for the rank: names may
+// correct such times, but these do not say which jobs are long. Told times are exact while they are off by less than half an octave, noisy up to 1.6
 // octaves, and useless beyond; they are taken to be better again at three quarters of that. The class
 // remembers the 4096 names that voted last.
 //
@@ -111,7 +118,8 @@
 // error that counts as much as 16 votes: none for told times, and 1.25 octaves for the class.
 //
 // While they are not used, each decision is the same as if nothing were told, for jobs that join
-// meanwhile: the turn and the level in the reserve, of below, do not rest on told times then.
+// meanwhile: the turn and the level in the reserve, of below, do not rest on told times then
+// (TestUselessTimesChangeNothing, TestLevelsRestOnGoodRanks).
 //
 // The theorem of below holds for any told times. It is then about the work that was told: the turn of a job whose
 // told times are ten times too long may come ten times later.
@@ -122,7 +130,7 @@
 // up, and none in classes of fewer than 10 slots. In a pool of package fair it is the reserve of fair
 // that counts: by default there is none. The level of a job is
 //
-//	0, or 15 if r > 0               where nothing is told, or what is told is not used or useless
+//	0, or 15 if r > 0               where nothing is told, or what is told is not used, useless, or no good as a rank
 //	floor(8.999 x(u+r)/(1+xr))      else, with x = min(1, (u/(1-u))^2)
 //
 // where u is the rank of the phase among the phases that have arrived, by its longest told task.

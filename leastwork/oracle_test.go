@@ -58,6 +58,7 @@ type oracleBelief struct {
 	usualAt                     int     // how many votes were in when usual changed
 	told, ratio, name, class    float64 // the error of the guess
 	useTold, useRatio, useNames bool
+	useRank                     bool
 	doubt                       int
 	names                       map[string]*oracleName
 
@@ -80,7 +81,7 @@ func newOracle() *oracle {
 
 func (o *oracle) belief(c sojourn.Class) *oracleBelief {
 	if o.beliefs[c] == nil {
-		o.beliefs[c] = &oracleBelief{usual: math.Log2(60e9), name: 1.25, class: 1.25, useTold: true, useNames: true, names: map[string]*oracleName{}}
+		o.beliefs[c] = &oracleBelief{usual: math.Log2(60e9), name: 1.25, class: 1.25, useTold: true, useRank: true, useNames: true, names: map[string]*oracleName{}}
 	}
 	return o.beliefs[c]
 }
@@ -157,7 +158,14 @@ func (b *oracleBelief) vote(took, told float64, name string) bool {
 			*first = true
 		}
 	}
-	choose(&b.useTold, min(b.told, b.ratio), min(b.name, b.class))
+	own := min(b.name, b.class)
+	switch {
+	case b.useTold && b.less(b.ratio, own), !b.useTold && b.less(b.ratio*9/8, own):
+		b.useTold = true
+	default:
+		choose(&b.useTold, b.told, own)
+	}
+	choose(&b.useRank, b.told, min(own, b.ratio*4/3))
 	choose(&b.useRatio, b.ratio, b.told)
 	choose(&b.useNames, b.name, b.class)
 	for b.doubt < 2 && b.less([]float64{0.5, 1.6}[b.doubt], b.told) {
@@ -305,6 +313,7 @@ func (o *oracle) file(j *oracleJob, ph *oraclePhase) {
 		}
 		r := j.running(c)
 		used, trusted := o.believed(next)
+		trusted = trusted && o.belief(c).useRank
 		u := 0.0
 		for _, b := range o.lengths[c] {
 			switch own := halfOctaves(next.longest()); {

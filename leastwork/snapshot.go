@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 6} }
+func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 7} }
 
 // AppendBinary implements [sojourn.Snapshotter].
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
@@ -103,6 +103,7 @@ func (b *belief) save(w *snapshot.Writer) {
 		w.Uint(uint64(off))
 	}
 	w.Bool(b.useTold)
+	w.Bool(b.useRank)
 	w.Bool(b.useRatio)
 	w.Bool(b.useNames)
 	w.Uint(uint64(b.doubt))
@@ -121,7 +122,7 @@ func (b *belief) restore(r *snapshot.Reader) {
 	for i := range b.off {
 		b.off[i] = octaves(r.Below(2*uint64(longest) + 1))
 	}
-	b.useTold, b.useRatio, b.useNames = r.Bool(), r.Bool(), r.Bool()
+	b.useTold, b.useRank, b.useRatio, b.useNames = r.Bool(), r.Bool(), r.Bool(), r.Bool()
 	b.doubt = doubt(r.Below(uint64(useless) + 1))
 	b.names.restore(r)
 }

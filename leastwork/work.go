@@ -218,16 +218,17 @@ func weigh(work wide.Uint128, running int, spread bool, weight uint64) wide.Uint
 	return work
 }
 
-// level returns at which level of the reserve a job is filed for slots of one class. Where lengths
-// are told and believed, it is at most 8: about half of the reserve.
+// level returns at which level of the reserve a job is filed for slots of one class. Where told times
+// say which phases are long, it is at most 8: about half of the reserve.
 func (p *Policy) level(j *ledger.Job[jobData], side *ledger.Side) int {
 	ph, running := &j.Data.phases[j.NextPhase(side)], side.Running()
-	doubt, used := p.beliefs.of(side.Class()).trusts(ph)
+	b := p.beliefs.of(side.Class())
+	doubt, used := b.trusts(ph)
 	rank := p.queue.Reserve().Lengths(side.Class()).Rank(ph.bucket)
 	switch {
 	case p.unopposed(j, side) && (!used || 4*rank.Num <= 3*rank.Den):
 		return 0
-	case !used || doubt == useless:
+	case !used || doubt == useless || !b.useRank:
 		return reserve.LevelUnknown(running)
 	}
 	return told(rank, running)
