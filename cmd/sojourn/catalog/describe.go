@@ -22,14 +22,17 @@ type Description struct {
 
 // A Described is an option with its values.
 type Described struct {
-	Name   string
-	Kind   string   // of value, such as "duration"; "choice" among Values
-	Values []Choice // the first is the default
-	Text   string   // the text of the Description, if it has one option
+	Name   string   `json:"name"`
+	Kind   string   `json:"kind"`             // of value, such as "duration"; "choice" among Values
+	Values []Choice `json:"values,omitempty"` // the first is the default
+	Text   string   `json:"text"`             // the text of the Description, if it has one option
 }
 
 // A Choice is a value that has a name.
-type Choice struct{ Name, Text string }
+type Choice struct {
+	Name string `json:"name"`
+	Text string `json:"text,omitempty"`
+}
 
 // Describe describes the options of the entry, in order. The text is the comment of the
 // field, with names of options in place of Go names, or its tag doc:"...". A field that

@@ -125,10 +125,29 @@ func (f *Conversion) hosts() (*hosts, error) {
 	if f.Topology == "" {
 		return h, nil
 	}
-	if f.From == "batsim" {
-		return h, h.readPlatform(f.Topology)
+	read := func(r io.Reader, name string) (err error) {
+		h.cluster.Uniform = true
+		h.cluster.Nodes, h.speed, err = readPlatform(r, name)
+		return err
 	}
-	return h, h.readTopology(f.Topology, f.Slots)
+	if f.From != "batsim" {
+		one, err := trace.ParseCluster("1x" + f.Slots)
+		if err != nil || len(one.Nodes) != 1 {
+			return h, usage.Errorf("--slots %q is not of the form 2+2 (map and reduce slots), 2+2+1 (and of class 2) or 4 (uniform slots)", f.Slots)
+		}
+		read = func(r io.Reader, name string) (err error) {
+			h.cluster, err = trace.ReadTopology(r, trace.TopologyOptions{File: name, Slots: one.Nodes[0].Slots, Uniform: one.Uniform})
+			return err
+		}
+	}
+	file, err := files.Open(f.Topology)
+	if err != nil {
+		return h, err
+	}
+	defer file.Close()
+	err = read(file, f.Topology)
+	h.number()
+	return h, err
 }
 
 // jobs reads a trace. stats are complete at its end.
@@ -217,9 +236,7 @@ func (f *Conversion) recorded(h *hosts, stats *trace.Stats) iter.Seq2[*sim.Job, 
 		}
 		f.notes = r.Notes()
 		h.cluster = r.Cluster
-		for i, n := range h.cluster.Nodes {
-			h.ids[n.Name] = sojourn.NodeID(i + 1)
-		}
+		h.number()
 		counted(r.List(), stats)(yield)
 	}
 }
@@ -234,38 +251,11 @@ type hosts struct {
 	ids     map[string]sojourn.NodeID
 }
 
-// readTopology reads the hosts of a topology, each with slots in the form 2+2 or
-// 4.
-func (h *hosts) readTopology(name, slots string) error {
-	one, err := trace.ParseCluster("1x" + slots)
-	if err != nil || len(one.Nodes) != 1 {
-		return usage.Errorf("--slots %q is not of the form 2+2 (map and reduce slots), 2+2+1 (and of class 2) or 4 (uniform slots)", slots)
-	}
-	file, err := files.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	h.cluster, err = trace.ReadTopology(file, trace.TopologyOptions{File: name, Slots: one.Nodes[0].Slots, Uniform: one.Uniform})
+// number numbers the hosts of the cluster.
+func (h *hosts) number() {
 	for i, n := range h.cluster.Nodes {
 		h.ids[n.Name] = sojourn.NodeID(i + 1)
 	}
-	return err
-}
-
-// readPlatform reads the hosts of a platform of SimGrid.
-func (h *hosts) readPlatform(name string) error {
-	file, err := files.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	h.cluster.Uniform = true
-	h.cluster.Nodes, h.speed, err = readPlatform(file, name)
-	for i, n := range h.cluster.Nodes {
-		h.ids[n.Name] = sojourn.NodeID(i + 1)
-	}
-	return err
 }
 
 func (h *hosts) id(name string) sojourn.NodeID {

@@ -104,7 +104,7 @@ func (r *run) sameAs(others []*run) error {
 	return nil
 }
 
-func (w workload) describe() string {
+func (w Workload) describe() string {
 	text := fmt.Sprintf("%s (%d jobs)", w.Name, w.Jobs)
 	if w.Scaled != "" {
 		text += ", " + w.Scaled

@@ -11,8 +11,8 @@ import (
 
 // A planInfo has the fields of plan.json that pages use.
 type planInfo struct {
-	Workload workload `json:"workload"`
-	Cluster  cluster  `json:"cluster"`
+	Workload Workload `json:"workload"`
+	Cluster  Cluster  `json:"cluster"`
 	Best     *float64 `json:"best_lower_bound"`
 	Plans    []struct {
 		Policy    string   `json:"policy"`

@@ -16,8 +16,8 @@ import (
 
 // A repetition has the fields of seeds.json and sweep.json that pages use.
 type repetition struct {
-	Workload workload `json:"workload"`
-	Cluster  cluster  `json:"cluster"`
+	Workload Workload `json:"workload"`
+	Cluster  Cluster  `json:"cluster"`
 	Told     string   `json:"estimates"`
 	Vary     string   `json:"vary"`
 	Seed     uint64   `json:"seed"`

@@ -38,27 +38,29 @@ type runInfo struct {
 	Flags   map[string]string `json:"flags"`
 	Seed    uint64            `json:"seed"`
 	Told    string            `json:"estimates"`
-	Input   workload          `json:"input"`
-	Cluster cluster           `json:"cluster"`
+	Input   Workload          `json:"input"`
+	Cluster Cluster           `json:"cluster"`
 	Result  *result           `json:"result"`
 }
 
-type workload struct {
+// A Workload says in JSON what was run.
+type Workload struct {
 	Name   string `json:"name"`
-	SHA256 string `json:"sha256"`
-	Scaled string `json:"scaled"`
+	SHA256 string `json:"sha256,omitempty"` // none if made by a generator
+	Scaled string `json:"scaled,omitempty"`
 	Jobs   int    `json:"jobs"`
 	Tasks  int    `json:"tasks"`
 }
 
-type cluster struct {
+// A Cluster says in JSON on what.
+type Cluster struct {
 	Name  string         `json:"name"`
 	Nodes int            `json:"nodes"`
 	Slots map[string]int `json:"slots"`
 }
 
 // total returns the number of slots.
-func (c *cluster) total() int {
+func (c *Cluster) total() int {
 	n := 0
 	for _, k := range c.Slots {
 		n += k

@@ -7,6 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/recorded"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
@@ -200,26 +201,16 @@ type RunSummary struct {
 
 // A ScenarioSummary says in JSON what is simulated.
 type ScenarioSummary struct {
-	Workload  workloadSummary `json:"workload"`
-	Cluster   clusterSummary  `json:"cluster"`
-	Estimates string          `json:"estimates"`
-	Seed      uint64          `json:"seed"`
+	Workload  workloadSummary  `json:"workload"`
+	Cluster   recorded.Cluster `json:"cluster"`
+	Estimates string           `json:"estimates"`
+	Seed      uint64           `json:"seed"`
 }
 
 type workloadSummary struct {
-	Name   string                 `json:"name"`
-	SHA256 string                 `json:"sha256,omitempty"` // none if made by a generator
-	Scaled string                 `json:"scaled,omitempty"`
-	Jobs   int                    `json:"jobs"`
-	Tasks  int                    `json:"tasks"`
-	Told   int                    `json:"jobs_with_estimates,omitempty"` // of their own, whatever "estimates" says
-	Load   map[string]format.Real `json:"load"`                          // null where all jobs arrive at once
-}
-
-type clusterSummary struct {
-	Name  string         `json:"name"`
-	Nodes int            `json:"nodes"`
-	Slots map[string]int `json:"slots"`
+	recorded.Workload
+	Told int                    `json:"jobs_with_estimates,omitempty"` // of their own, whatever "estimates" says
+	Load map[string]format.Real `json:"load"`                          // null where all jobs arrive at once
 }
 
 // NewScenarioSummary returns a scenario in JSON.
@@ -231,7 +222,7 @@ func NewScenarioSummary(s *trial.Scenario) ScenarioSummary {
 
 func newWorkloadSummary(w *input.Workload, c *input.Cluster) workloadSummary {
 	known := w.Facts()
-	sum := workloadSummary{Name: w.Name, SHA256: w.SHA256, Jobs: known.Jobs, Tasks: known.Tasks, Told: known.Told, Load: map[string]format.Real{}}
+	sum := workloadSummary{recorded.Workload{Name: w.Name, SHA256: w.SHA256, Jobs: known.Jobs, Tasks: known.Tasks}, known.Told, map[string]format.Real{}}
 	load := known.Load(c)
 	for class, name := range c.Classes() {
 		sum.Load[name] = format.Real(load[class])
@@ -239,8 +230,8 @@ func newWorkloadSummary(w *input.Workload, c *input.Cluster) workloadSummary {
 	return sum
 }
 
-func newClusterSummary(c *input.Cluster) clusterSummary {
-	sum := clusterSummary{Name: c.Name, Nodes: len(c.Nodes), Slots: map[string]int{}}
+func newClusterSummary(c *input.Cluster) recorded.Cluster {
+	sum := recorded.Cluster{Name: c.Name, Nodes: len(c.Nodes), Slots: map[string]int{}}
 	slots := c.Capacity()
 	for class, name := range c.Classes() {
 		sum.Slots[name] = slots[class]

@@ -31,14 +31,14 @@ func bestPlan(plans []*plan.Schedule) *plan.Schedule {
 // A PlanSummary is what plan prints as JSON. Bounds and objectives are in weight
 // times seconds.
 type PlanSummary struct {
-	Workload       workloadSummary `json:"workload"`
-	Cluster        clusterSummary  `json:"cluster"`
-	LowerBound     format.Real     `json:"lower_bound"`
-	BestLowerBound format.Real     `json:"best_lower_bound"`
-	UpperBound     format.Real     `json:"upper_bound"` // of the linear program
-	Gap            format.Real     `json:"gap"`
-	Plans          []planResult    `json:"plans"`
-	Schema         int             `json:"schema"`
+	Workload       workloadSummary  `json:"workload"`
+	Cluster        recorded.Cluster `json:"cluster"`
+	LowerBound     format.Real      `json:"lower_bound"`
+	BestLowerBound format.Real      `json:"best_lower_bound"`
+	UpperBound     format.Real      `json:"upper_bound"` // of the linear program
+	Gap            format.Real      `json:"gap"`
+	Plans          []planResult     `json:"plans"`
+	Schema         int              `json:"schema"`
 }
 
 // A planResult is one plan. Guarantee is null where nothing is proved of a planner.

@@ -81,39 +81,22 @@ func valueText(o catalog.Described) string {
 	return strings.Join(names, "|")
 }
 
-// A PolicySummary is a policy as policies prints it in JSON.
+// A PolicySummary is a policy as policies prints it in JSON. Options that are explained together have the same text.
 type PolicySummary struct {
-	Name    string          `json:"name"`
-	Summary string          `json:"summary"`
-	Options []optionSummary `json:"options"`
-}
-
-// An optionSummary is one of its options. Options that are explained together have the
-// same text.
-type optionSummary struct {
-	Name   string          `json:"name"`
-	Kind   string          `json:"kind"`
-	Values []choiceSummary `json:"values,omitempty"` // the first is the default
-	Text   string          `json:"text"`
-}
-
-type choiceSummary struct {
-	Name string `json:"name"`
-	Text string `json:"text,omitempty"`
+	Name    string              `json:"name"`
+	Summary string              `json:"summary"`
+	Options []catalog.Described `json:"options"`
 }
 
 func PolicySummaries(policies catalog.Catalog) []PolicySummary {
 	docs := catalog.OptionDocs()
 	all := []PolicySummary{}
 	for _, e := range policies {
-		p := PolicySummary{Name: e.Name, Summary: e.Summary, Options: []optionSummary{}}
+		p := PolicySummary{Name: e.Name, Summary: e.Summary, Options: []catalog.Described{}}
 		for _, d := range e.Describe(docs) {
 			for _, o := range d.Options {
-				s := optionSummary{Name: o.Name, Kind: o.Kind, Text: d.Text}
-				for _, v := range o.Values {
-					s.Values = append(s.Values, choiceSummary(v))
-				}
-				p.Options = append(p.Options, s)
+				o.Text = d.Text
+				p.Options = append(p.Options, o)
 			}
 		}
 		all = append(all, p)

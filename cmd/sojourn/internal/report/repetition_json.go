@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/recorded"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/research/sim"
@@ -151,8 +152,8 @@ func PlainEstimate(values []float64) Estimate {
 
 // A RepetitionSummary is what compare --seeds and sweep print as JSON.
 type RepetitionSummary struct {
-	Workload   repeatedWorkload  `json:"workload"`
-	Cluster    clusterSummary    `json:"cluster"`
+	Workload   recorded.Workload `json:"workload"` // its tasks are those of the first seed if each seed has its own
+	Cluster    recorded.Cluster  `json:"cluster"`
 	Estimates  string            `json:"estimates,omitempty"` // none if varied
 	Vary       string            `json:"vary,omitempty"`
 	Seed       uint64            `json:"seed"` // the first
@@ -160,16 +161,6 @@ type RepetitionSummary struct {
 	Confidence format.Real       `json:"confidence"`
 	Policies   []repeatedSummary `json:"policies"`
 	Schema     int               `json:"schema"`
-}
-
-// A repeatedWorkload describes a workload. Its tasks are those of the first seed
-// if each seed has its own.
-type repeatedWorkload struct {
-	Name   string `json:"name"`
-	SHA256 string `json:"sha256,omitempty"`
-	Scaled string `json:"scaled,omitempty"`
-	Jobs   int    `json:"jobs"`
-	Tasks  int    `json:"tasks"`
 }
 
 // Summary returns the repetition in JSON.
@@ -183,7 +174,7 @@ func newRepetitionSummary(s *trial.Sample) RepetitionSummary {
 	common := (&Comparison{Scenario: s.Scenario}).Summary()
 	w := common.Workload
 	return RepetitionSummary{
-		Workload:   repeatedWorkload{w.Name, w.SHA256, w.Scaled, w.Jobs, w.Tasks},
+		Workload:   w.Workload,
 		Cluster:    common.Cluster,
 		Estimates:  common.Estimates,
 		Seed:       common.Seed,

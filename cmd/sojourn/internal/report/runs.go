@@ -194,7 +194,7 @@ type runSummary struct {
 	Seed      uint64            `json:"seed"`
 	Estimates string            `json:"estimates"`
 	Input     workloadSummary   `json:"input"`
-	Cluster   clusterSummary    `json:"cluster"`
+	Cluster   recorded.Cluster  `json:"cluster"`
 	Result    Summary           `json:"result"`
 	Schema    int               `json:"schema"`
 }
