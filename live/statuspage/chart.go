@@ -174,9 +174,9 @@ func (s *snap) chart(title string, of func(part) int, all func(*sample) int, lea
 
 // present is the sample of now.
 func (s *snap) present() sample {
-	x := sample{at: s.now, waiting: s.all.waiting, running: s.all.running}
+	x := sample{at: s.now, waiting: s.all.Waiting, running: s.all.Busy}
 	for i := range s.tenants[:min(len(s.tenants), inSample)] {
-		x.of[i] = part{s.tenants[i].t, s.tenants[i].waiting, s.tenants[i].running}
+		x.of[i] = part{s.tenants[i].t, s.tenants[i].Waiting, s.tenants[i].Busy}
 	}
 	return x
 }

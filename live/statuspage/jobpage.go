@@ -109,7 +109,7 @@ func (s *site) job(ctx context.Context, sc *screen, sn *snap, x *listed, id sojo
 	if x.gone != nil {
 		return
 	}
-	if j.Unexplained = sn.all.live > mostExplained; !j.Unexplained {
+	if j.Unexplained = sn.all.Live > mostExplained; !j.Unexplained {
 		j.Explain, _ = s.board.explain(id)
 		for i := range j.Explain {
 			j.Explain[i].Value = shown(j.Explain[i].Value)

@@ -373,15 +373,15 @@ func (b *board) page(ctx context.Context, f filter) (*pageModel, error) {
 		return nil, err
 	}
 	st := &s.st
-	pg := &pageModel{Now: inSeconds(s.now), Closed: st.Closed, Live: s.all.live, Late: s.all.late + s.void, Jobs: []jobModel{}, Slots: []slotModel{}, Ignoring: []string{},
-		Says: s.says.String(), Busy: s.all.running, Waiting: s.all.waiting, Oldest: s.all.oldest.Seconds(), Failing: s.all.failing, Tenants: []tenantModel{}, Found: l.found}
+	pg := &pageModel{Now: inSeconds(s.now), Closed: st.Closed, Live: s.all.Live, Late: s.all.Late + s.void, Jobs: []jobModel{}, Slots: []slotModel{}, Ignoring: []string{},
+		Says: s.says.String(), Busy: s.all.Busy, Waiting: s.all.Waiting, Oldest: s.all.Oldest, Failing: s.all.Failing, Tenants: []tenantModel{}, Found: l.found}
 	for i := range l.rows {
 		if x := &l.rows[i]; x.gone != nil || x.st.ID != 0 {
 			pg.Jobs = append(pg.Jobs, b.job(s, x))
 		}
 	}
 	for i := range s.tenants {
-		pg.Tenants = append(pg.Tenants, s.tenants[i].export())
+		pg.Tenants = append(pg.Tenants, s.tenants[i].tenantModel)
 	}
 	for _, x := range st.Slots {
 		out := slotModel{ID: x.Slot.ID, Class: x.Slot.Class, Node: x.Slot.Node, Leaving: x.Leaving}
@@ -406,21 +406,6 @@ func (b *board) page(ctx context.Context, f filter) (*pageModel, error) {
 		pg.Observer, _, _ = strings.Cut(st.Observer.Error(), "\n") // without the stack
 	}
 	return pg, nil
-}
-
-func (t *row) export() tenantModel {
-	out := tenantModel{Name: t.pool, Live: t.live, Late: t.late, Failing: t.failing, Waiting: t.waiting, Busy: t.running, Weight: t.weight, Paused: t.paused, Oldest: t.oldest.Seconds(),
-		Ended: int(t.hour.ended), Failed: int(t.hour.failed)}
-	if t.entitled >= 0 {
-		out.Entitled = &t.entitled
-	}
-	for percent, to := range map[uint64]**float64{50: &out.P50, 90: &out.P90} { //sojourn:unordered each has a place of its own
-		if d, ok := t.hour.quantile(percent); ok {
-			v := d.Seconds()
-			*to = &v
-		}
-	}
-	return out
 }
 
 // job returns a listed job. It is explained if there are few.

@@ -217,6 +217,16 @@ func (w *window) quantile(percent uint64) (time.Duration, bool) {
 	return 0, false
 }
 
+// seconds is quantile in seconds, nil if no job has started.
+func (w *window) seconds(percent uint64) *float64 {
+	d, ok := w.quantile(percent)
+	if !ok {
+		return nil
+	}
+	v := d.Seconds()
+	return &v
+}
+
 // A sample is what waited and ran at one time.
 type sample struct {
 	at               sojourn.Time

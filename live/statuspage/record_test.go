@@ -214,7 +214,7 @@ func TestCulprit(t *testing.T) {
 	} {
 		s := &snap{}
 		for i := range c.running {
-			s.tenants = append(s.tenants, row{number: i, running: c.running[i], entitled: c.entitled[i]})
+			s.tenants = append(s.tenants, row{number: i, tenantModel: tenantModel{Busy: c.running[i]}, entitled: c.entitled[i]})
 		}
 		got := -1
 		if r := s.culprit(&s.tenants[0]); r != nil {

@@ -53,17 +53,17 @@ func (s *snap) say() (y saying) {
 		y.Kind = "waits"
 		y.add("Task %v runs alone, since it ran when the process before ended. Nothing else is started meanwhile.", s.st.Alone.TaskID)
 		return y
-	case s.st.Closed && s.all.live == 0:
+	case s.st.Closed && s.all.Live == 0:
 		y.Kind = "well"
 		y.add("The pool is closed, and no job is left. Start the program again to run more.")
 		return y
 	}
 	y.Kind = "well"
 	if s.st.Closed {
-		y.add("The pool is closed: it takes no more jobs, and %s to the end. ", verb(s.all.live, "job goes on", "jobs go on"))
+		y.add("The pool is closed: it takes no more jobs, and %s to the end. ", verb(s.all.Live, "job goes on", "jobs go on"))
 	}
-	if s.all.live == 0 {
-		y.add("Idle: %d of %d slots are free. ", slots-s.all.running, slots)
+	if s.all.Live == 0 {
+		y.add("Idle: %d of %d slots are free. ", slots-s.all.Busy, slots)
 		switch g := s.last; {
 		case g.id == 0 && s.polled:
 			y.add("No job is live: submit one.")
@@ -94,9 +94,9 @@ func (y *saying) waits(s *snap, slots int) {
 	paused := ""
 	for i := range s.tenants {
 		switch t := &s.tenants[i]; {
-		case t.paused && t.waiting > 0:
-			paused = fmt.Sprintf("%s is paused, and %s. ", short40(t.name), verb(t.waiting, "task of it waits", "tasks of it wait"))
-		case t.oldestJob != 0 && !t.paused && (poor == nil || t.oldest > poor.oldest):
+		case t.Paused && t.Waiting > 0:
+			paused = fmt.Sprintf("%s is paused, and %s. ", short40(t.name), verb(t.Waiting, "task of it waits", "tasks of it wait"))
+		case t.oldestJob != 0 && !t.Paused && (poor == nil || t.oldest > poor.oldest):
 			poor = t
 		}
 	}
@@ -125,25 +125,25 @@ func (y *saying) waits(s *snap, slots int) {
 		job(fmt.Sprint("job ", poor.oldestJob), poor.oldestJob)
 		y.add(" says why. ")
 	case rich == nil:
-		y.add(" behind its own tasks: it has %d of %d slots", poor.running, slots)
+		y.add(" behind its own tasks: it has %d of %d slots", poor.Busy, slots)
 		if poor.entitled >= 0 {
 			y.add(", its share,")
 		}
-		y.add(" and %s. ", verb(poor.waiting, "task waits", "tasks wait"))
+		y.add(" and %s. ", verb(poor.Waiting, "task waits", "tasks wait"))
 	default:
 		y.add(": ")
-		y.bold(fmt.Sprintf("%s holds %d of %d slots", short40(rich.name), rich.running, slots))
-		if over := float64(rich.running) - rich.entitled; rich.entitled >= 0 && over >= 0.5 {
+		y.bold(fmt.Sprintf("%s holds %d of %d slots", short40(rich.name), rich.Busy, slots))
+		if over := float64(rich.Busy) - rich.entitled; rich.entitled >= 0 && over >= 0.5 {
 			y.add(", %s above its share", number(over))
 		}
 		y.add("%s", s.since(rich))
-		if id, n := s.most(rich); n > 1 && n*2 > rich.running {
+		if id, n := s.most(rich); n > 1 && n*2 > rich.Busy {
 			y.add(", most of them in ")
 			job(fmt.Sprint("job ", id), id)
 		}
 		y.add(". ")
-		if poor.entitled > float64(poor.running) {
-			y.add("%s has %d of the %s it is entitled to. ", short40(poor.name), poor.running, number(poor.entitled))
+		if poor.entitled > float64(poor.Busy) {
+			y.add("%s has %d of the %s it is entitled to. ", short40(poor.name), poor.Busy, number(poor.entitled))
 		}
 	}
 	y.add("%s", paused)
@@ -166,15 +166,15 @@ func (y *saying) help(s *snap, text string, slots int) {
 
 // quiet says that nobody waits long.
 func (y *saying) quiet(s *snap, paused string, slots int) {
-	late, failing := s.all.late+s.void, s.all.failing
+	late, failing := s.all.Late+s.void, s.all.Failing
 	if paused == "" && late == 0 && failing == 0 {
 		y.add("All is well: ")
 	}
 	y.add("%s", paused)
 	if s.all.oldestJob == 0 || s.all.oldest < time.Second {
-		y.add("%d of %d slots are busy, and no job waits for others.", s.all.running, slots)
+		y.add("%d of %d slots are busy, and no job waits for others.", s.all.Busy, slots)
 	} else {
-		y.add("%d of %d slots are busy, and no job waits longer than %s.", s.all.running, slots, span4(s.all.oldest))
+		y.add("%d of %d slots are busy, and no job waits longer than %s.", s.all.Busy, slots, span4(s.all.oldest))
 	}
 	if late > 0 || failing > 0 {
 		y.Kind = "waits"
@@ -192,15 +192,15 @@ func (y *saying) quiet(s *snap, paused string, slots int) {
 func (s *snap) culprit(poor *row) (rich *row) {
 	over := 0.499
 	for i := range s.tenants {
-		if t := &s.tenants[i]; t.number != poor.number && t.entitled >= 0 && float64(t.running)-t.entitled > over {
-			rich, over = t, float64(t.running)-t.entitled
+		if t := &s.tenants[i]; t.number != poor.number && t.entitled >= 0 && float64(t.Busy)-t.entitled > over {
+			rich, over = t, float64(t.Busy)-t.entitled
 		}
 	}
-	if rich != nil || poor.entitled >= 0 && float64(poor.running) > poor.entitled-0.5 {
+	if rich != nil || poor.entitled >= 0 && float64(poor.Busy) > poor.entitled-0.5 {
 		return rich
 	}
 	for i := range s.tenants {
-		if t := &s.tenants[i]; t.running > 0 && (rich == nil || t.running > rich.running) {
+		if t := &s.tenants[i]; t.Busy > 0 && (rich == nil || t.Busy > rich.Busy) {
 			rich = t
 		}
 	}

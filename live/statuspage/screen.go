@@ -26,7 +26,7 @@ var (
 	//go:embed page.html
 	source string
 
-	page = template.Must(template.New("page").Funcs(template.FuncMap{"acting": acting}).Parse(source))
+	page = template.Must(template.New("page").Funcs(template.FuncMap{"acting": acting, "count": count}).Parse(source))
 )
 
 // A screen is what the template shows.
@@ -81,20 +81,14 @@ type card struct{ Number, What, More, Kind string }
 
 // A tenantLine is a row of the tenants' table.
 type tenantLine struct {
-	Name, Pool, Sign  string
-	Colour            int
-	Query             template.URL
-	Weight            string
-	Paused            bool
-	Busy              int
-	Share, Word       string
-	Bar, Tick         float64 // of 100
-	P50, P90, Trend   string
-	Waiting, Live     string
-	Late, Failing     int
-	Ended, Failed     uint32
-	Oldest            string
-	Several, HasShare bool
+	tenantModel
+	Name, Pool, Sign        string
+	Colour                  int
+	Query                   template.URL
+	Weight, Share, Word     string
+	Bar, Tick               float64 // of 100
+	P50, P90, Trend, Oldest string
+	Several, HasShare       bool
 }
 
 type tab struct {
@@ -189,7 +183,7 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, make func(ctx conte
 func (s *site) frame(sn *snap, may bool) *screen {
 	zone, _ := sn.wall.Zone()
 	sc := &screen{Style: template.CSS(style), Now: sn.when(sn.now), Zone: template.HTML(template.HTMLEscapeString(zone)), Says: sn.says, Polled: sn.polled,
-		Title: fmt.Sprintf("%d jobs, %d late", sn.all.live, sn.all.late+sn.void), Filter: filter{Page: 1, Size: 50}, Foresees: s.watch != nil, Policies: s.names, Sharing: sn.sharing}
+		Title: fmt.Sprintf("%d jobs, %d late", sn.all.Live, sn.all.Late+sn.void), Filter: filter{Page: 1, Size: 50}, Foresees: s.watch != nil, Policies: s.names, Sharing: sn.sharing}
 	if may {
 		sc.Token = s.acts.token
 	}
@@ -239,14 +233,14 @@ func (s *site) serveWrong(w http.ResponseWriter, r *http.Request, code int, why 
 // home fills in the front page. Without a state of the visitor's choice, it lists what there is.
 func (s *site) home(ctx context.Context, sc *screen, sn *snap, f filter, q *whatIf) error {
 	if f.State == "" {
-		if f.State = "waiting"; sn.all.idle == 0 && sn.all.live > 0 {
+		if f.State = "waiting"; sn.all.idle == 0 && sn.all.Live > 0 {
 			f.State = "running"
 		}
 	}
 	sc.Filter = f
 	signs := sn.letters()
 	sc.Cards = sn.cards()
-	if sn.all.live+int(sn.ended) > 0 || len(sn.hour) > 1 {
+	if sn.all.Live+sn.all.Ended > 0 || len(sn.hour) > 1 {
 		sc.Charts = sn.charts()
 	}
 	for i := range sn.tenants {
@@ -256,7 +250,7 @@ func (s *site) home(ctx context.Context, sc *screen, sn *snap, f filter, q *what
 	}
 	sc.Cut = sn.cut + len(sn.tenants) - len(sc.Tenants)
 	var fc, then map[sojourn.JobID]*forecast.Job
-	if s.watch != nil && sn.all.live > 0 {
+	if s.watch != nil && sn.all.Live > 0 {
 		x, err := s.forecasts.soon(ctx, change{})
 		if err != nil {
 			sc.NoFore = err.Error()
@@ -271,7 +265,7 @@ func (s *site) home(ctx context.Context, sc *screen, sn *snap, f filter, q *what
 		}
 	}
 	sc.Ask = q
-	if s.watch == nil || sn.all.live == 0 { // the question leads nowhere
+	if s.watch == nil || sn.all.Live == 0 { // the question leads nowhere
 		for i := range sc.Says.Parts {
 			if p := &sc.Says.Parts[i]; len(p.To) > 6 && p.To[:6] == "slots=" {
 				sc.Says.Parts = slices.Delete(slices.Clone(sc.Says.Parts), i, i+1)
@@ -295,7 +289,7 @@ func (s *site) home(ctx context.Context, sc *screen, sn *snap, f filter, q *what
 
 // list says which part of the jobs is shown, and leads to the others.
 func (sc *screen) list(sn *snap, f filter, l *list) {
-	counts := map[string]int{"waiting": sn.all.idle, "running": sn.all.live - sn.all.idle, "late": sn.all.late + sn.void, "failing": sn.all.failing, "ended": int(sn.ended), "all": sn.all.live}
+	counts := map[string]int{"waiting": sn.all.idle, "running": sn.all.Live - sn.all.idle, "late": sn.all.Late + sn.void, "failing": sn.all.Failing, "ended": sn.all.Ended, "all": sn.all.Live}
 	for _, state := range states {
 		g := f
 		g.State, g.Page = state, 1
@@ -337,9 +331,9 @@ func (sc *screen) list(sn *snap, f filter, l *list) {
 			sc.Empty = "No job is late."
 		case f.State == "failing":
 			sc.Empty = "Nothing has failed."
-		case f.State == "waiting" && sn.all.live > 0:
+		case f.State == "waiting" && sn.all.Live > 0:
 			sc.Empty = "No job waits: something of each one runs."
-		case sn.all.live > 0:
+		case sn.all.Live > 0:
 			sc.Empty = "No job is in this state."
 		default:
 			sc.Empty = "There is no job: submit one."
@@ -377,29 +371,29 @@ func byJob(f *forecast.Forecast) map[sojourn.JobID]*forecast.Job {
 
 // cards are the numbers at the top.
 func (s *snap) cards() []card {
-	slots, leaving, late, failing := len(s.st.Slots), 0, s.all.late+s.void, s.all.failing
+	slots, leaving, late, failing := len(s.st.Slots), 0, s.all.Late+s.void, s.all.Failing
 	for _, x := range s.st.Slots {
 		if x.Leaving {
 			leaving++
 		}
 	}
-	busy := card{fmt.Sprintf("%s of %s", count(s.all.running), count(slots)), "slots busy", "", ""}
+	busy := card{fmt.Sprintf("%s of %s", count(s.all.Busy), count(slots)), "slots busy", "", ""}
 	if leaving > 0 {
 		busy.More = fmt.Sprintf("%d leaving", leaving)
 	}
-	wait := card{count(s.all.waiting), "tasks wait", "", ""}
-	if s.all.waiting == 1 {
+	wait := card{count(s.all.Waiting), "tasks wait", "", ""}
+	if s.all.Waiting == 1 {
 		wait.What = "task waits"
 	}
 	if s.all.oldestJob != 0 {
 		wait.More = "the oldest " + span4(s.all.oldest)
 	}
 	for i := range s.tenants {
-		if t := &s.tenants[i]; len(s.tenants) > 1 && 2*t.waiting > s.all.waiting && s.all.waiting > 0 {
+		if t := &s.tenants[i]; len(s.tenants) > 1 && 2*t.Waiting > s.all.Waiting && s.all.Waiting > 0 {
 			if wait.More != "" {
 				wait.More += "; "
 			}
-			wait.More += fmt.Sprintf("%s of %s", count(t.waiting), short40(t.name))
+			wait.More += fmt.Sprintf("%s of %s", count(t.Waiting), short40(t.name))
 		}
 	}
 	kind := func(n int, what string) string {
@@ -411,21 +405,20 @@ func (s *snap) cards() []card {
 	return []card{busy, wait,
 		{count(late), "late", "past the deadline", kind(late, "bad")},
 		{count(failing), "failing", "a task has failed", kind(failing, "bad")},
-		{count(int(s.ended)), "ended", fmt.Sprintf("in the last hour, %s failed", count(int(s.failed))), ""}}
+		{count(s.all.Ended), "ended", fmt.Sprintf("in the last hour, %s failed", count(s.all.Failed)), ""}}
 }
 
 // tenantLine returns the row of a tenant. Bars are in parts of all slots.
 func (s *snap) tenantLine(t *row, signs map[int]string) tenantLine {
-	slots := float64(max(1, len(s.st.Slots), s.all.running))
-	out := tenantLine{Name: shown(t.name), Pool: t.key, Sign: signs[t.number], Colour: colour(t.number), Paused: t.paused, Busy: t.running, Bar: 100 * float64(t.running) / slots,
-		Waiting: count(t.waiting), Live: count(t.live), Late: t.late, Failing: t.failing, Ended: t.hour.ended, Failed: t.hour.failed, Several: t.number < 0,
+	slots := float64(max(1, len(s.st.Slots), s.all.Busy))
+	out := tenantLine{tenantModel: t.tenantModel, Name: shown(t.name), Pool: t.key, Sign: signs[t.number], Colour: colour(t.number), Bar: 100 * float64(t.Busy) / slots, Several: t.number < 0,
 		Query: filter{State: "all", Pool: t.key, Page: 1, Size: 50}.query()}
-	if t.weight > 0 {
-		out.Weight = number(t.weight)
+	if t.Weight > 0 {
+		out.Weight = number(t.Weight)
 	}
 	if t.entitled >= 0 {
 		out.HasShare, out.Share, out.Tick = true, number(t.entitled), 100*t.entitled/slots
-		switch d := float64(t.running) - t.entitled; {
+		switch d := float64(t.Busy) - t.entitled; {
 		case d >= 0.5:
 			out.Word = "▲ " + number(d) + " above its share"
 		case d <= -0.5:
@@ -526,15 +519,15 @@ func (s *snap) why(x *listed) []words {
 		return say("runs %s; %s", verb(p.Running, "task", "tasks"), verb(p.Tasks-p.Done-p.Running-p.FailedTasks, "task waits", "tasks wait"))
 	case p.Running > 0:
 		return say("runs %s", verb(p.Running, "task, its last", "tasks, its last"))
-	case t != nil && t.paused:
+	case t != nil && t.Paused:
 		return say("its tenant is paused")
 	case t == nil:
 		return say("waits for a slot")
 	}
 	rich := s.culprit(t)
-	begin := fmt.Sprintf("its tenant has %s", verb(t.running, "slot", "slots"))
+	begin := fmt.Sprintf("its tenant has %s", verb(t.Busy, "slot", "slots"))
 	if t.entitled >= 0 {
-		begin = fmt.Sprintf("its tenant has %d of the %s slots of its share", t.running, number(t.entitled))
+		begin = fmt.Sprintf("its tenant has %d of the %s slots of its share", t.Busy, number(t.entitled))
 	}
 	if rich == nil {
 		return []words{{Text: begin}}

@@ -44,8 +44,6 @@ type snap struct {
 	small   bool // st.Jobs has all live jobs, as the policy ranks them
 	void    int  // jobs that are late though no deadline has passed
 	all     row
-	failed  uint32 // in the last hour
-	ended   uint32
 	tenants []row // the one with the most waiting and running tasks first
 	cut     int   // tenants that are not in the list
 	hour    []sample
@@ -59,20 +57,18 @@ type snap struct {
 
 // A row is what is known of a tenant.
 type row struct {
-	t                         *tenant // not to be read: only the recorder may
-	pool, key, name           string  // of the jobs, for addresses, and for people
-	number                    int     // negative: several tenants
-	live, idle, late, failing int
-	waiting, running          int
-	oldest                    time.Duration
-	oldestJob                 sojourn.JobID
-	oldestName                string
-	stuckJob                  sojourn.JobID
-	stuck                     string  // why that job cannot go on
-	entitled                  float64 // -1: nobody says
-	weight                    float64
-	paused                    bool
-	hour, now, before         window // waits: of the hour, the last quarter and what was before
+	tenantModel
+	t                 *tenant // not to be read: only the recorder may
+	key, name         string  // for addresses, and for people
+	number            int     // negative: several tenants
+	idle              int
+	oldest            time.Duration
+	oldestJob         sojourn.JobID
+	oldestName        string
+	stuckJob          sojourn.JobID
+	stuck             string  // why that job cannot go on
+	entitled          float64 // -1: nobody says
+	hour, now, before window  // waits: of the hour, the last quarter and what was before
 }
 
 const mostRows = 200 // tenants that are listed
@@ -102,7 +98,7 @@ func (b *board) take() *snap {
 	s := &snap{st: b.status()}
 	s.now, s.wall = s.st.Now, time.Now()
 	s.copy(b.rec)
-	if s.small = s.all.live <= ranked; s.small && b.rec.pool != nil {
+	if s.small = s.all.Live <= ranked; s.small && b.rec.pool != nil {
 		s.st = b.pool.Status()
 	}
 	for i := range s.st.Jobs {
@@ -122,7 +118,6 @@ func (s *snap) copy(r *Recorder) {
 	r.advance(s.now)
 	s.polled = r.pool == nil
 	s.all = r.row(r.all)
-	s.ended, s.failed = s.all.hour.ended, s.all.hour.failed
 	all := []*tenant{r.other}
 	for _, t := range r.tenants { //sojourn:unordered sorted below
 		all = append(all, t)
@@ -131,12 +126,12 @@ func (s *snap) copy(r *Recorder) {
 		if t.live > 0 || t.hourOf(s.now, 0, windows-1).ended > 0 {
 			x := r.row(t)
 			if s.tenants = append(s.tenants, x); x.oldestJob != 0 && (s.all.oldestJob == 0 || x.oldest > s.all.oldest) {
-				s.all.oldest, s.all.oldestJob = x.oldest, x.oldestJob
+				s.all.oldest, s.all.oldestJob, s.all.Oldest = x.oldest, x.oldestJob, x.Oldest
 			}
 		}
 	}
 	slices.SortFunc(s.tenants, func(a, b row) int {
-		return cmp.Or(cmp.Compare(b.waiting+b.running, a.waiting+a.running), cmp.Compare(b.live, a.live), cmp.Compare(a.number, b.number))
+		return cmp.Or(cmp.Compare(b.Waiting+b.Busy, a.Waiting+a.Busy), cmp.Compare(b.Live, a.Live), cmp.Compare(a.number, b.number))
 	})
 	if n := len(s.tenants) - mostRows; n > 0 {
 		s.cut, s.tenants = n, s.tenants[:mostRows]
@@ -159,10 +154,8 @@ func (s *snap) copy(r *Recorder) {
 }
 
 func (r *Recorder) row(t *tenant) row {
-	x := row{t: t, pool: t.name, key: t.key, name: t.name, number: t.number, live: t.live, idle: t.idle, late: t.late, failing: t.failing, waiting: t.waiting, running: t.running, entitled: -1}
-	if t.name == "" {
-		x.name = noTenant
-	}
+	x := row{t: t, key: t.key, name: cmpName(t.name), number: t.number, idle: t.idle, entitled: -1,
+		tenantModel: tenantModel{Name: t.name, Live: t.live, Late: t.late, Failing: t.failing, Waiting: t.waiting, Busy: t.running}}
 	f := t.first
 	for i := 0; f != nil && i < 64; f, i = f.after, i+1 { // what has failed, may not start yet or cannot, does not wait for others
 		if f.bad == nil && f.spec.Release <= r.now {
@@ -173,7 +166,9 @@ func (r *Recorder) row(t *tenant) row {
 			x.stuck, x.stuckJob = f.bad.stuck, f.spec.ID
 		}
 	}
+	x.Oldest = x.oldest.Seconds()
 	x.hour, x.now, x.before = t.hourOf(r.now, 0, windows-1), t.hourOf(r.now, 0, 2), t.hourOf(r.now, 3, windows-1)
+	x.Ended, x.Failed, x.P50, x.P90 = int(x.hour.ended), int(x.hour.failed), x.hour.seconds(50), x.hour.seconds(90)
 	return x
 }
 
@@ -189,12 +184,12 @@ func (s *snap) shares(p *live.Pool) {
 	at := map[string]*row{}
 	for i := range s.tenants {
 		t := &s.tenants[i]
-		n, ok := p.Settings(t.pool)
+		n, ok := p.Settings(t.Name)
 		if !ok || t.number < 0 {
 			continue
 		}
 		s.sharing = true
-		t.weight, t.paused = cmp.Or(n.Weight, 1), n.Paused
+		t.Weight, t.Paused = cmp.Or(n.Weight, 1), n.Paused
 		at[n.Name] = t
 		t.entitled = 0
 	}
@@ -211,6 +206,11 @@ func (s *snap) shares(p *live.Pool) {
 	default:
 		s.divide()
 	}
+	for i := range s.tenants {
+		if t := &s.tenants[i]; t.entitled >= 0 {
+			t.Entitled = &t.entitled
+		}
+	}
 }
 
 // divide computes entitlements from counts and weights: max-min fair, as if all tenants were siblings of one class without limits.
@@ -219,18 +219,18 @@ func (s *snap) divide() {
 	weight, left := 0.0, float64(len(s.st.Slots))
 	for i := range s.tenants {
 		t := &s.tenants[i]
-		if t.weight > 0 && !t.paused {
+		if t.Weight > 0 && !t.Paused {
 			open = append(open, t)
-			weight += t.weight
+			weight += t.Weight
 		}
 	}
 	slices.SortFunc(open, func(a, b *row) int {
-		return cmp.Or(cmp.Compare(float64(a.waiting+a.running)/a.weight, float64(b.waiting+b.running)/b.weight), cmp.Compare(a.number, b.number))
+		return cmp.Or(cmp.Compare(float64(a.Waiting+a.Busy)/a.Weight, float64(b.Waiting+b.Busy)/b.Weight), cmp.Compare(a.number, b.number))
 	})
 	for _, t := range open {
-		t.entitled = min(float64(t.waiting+t.running), left*(t.weight/max(weight, t.weight)))
+		t.entitled = min(float64(t.Waiting+t.Busy), left*(t.Weight/max(weight, t.Weight)))
 		left -= t.entitled
-		weight -= t.weight
+		weight -= t.Weight
 	}
 }
 

@@ -83,7 +83,7 @@ func (s *stream) run(ctx context.Context) {
 
 // mark is the same for two snapshots that differ in nothing but the time.
 func (s *snap) mark() string {
-	return fmt.Sprint(s.all.live, s.all.waiting, s.all.running, s.all.late, s.all.failing, s.ended, s.failed, s.last.id, s.void, s.st.Closed, s.st.Err, len(s.st.Slots), len(s.hour), s.now.Sub(0)/sampleEvery)
+	return fmt.Sprint(s.all.Live, s.all.Waiting, s.all.Busy, s.all.Late, s.all.Failing, s.all.Ended, s.all.Failed, s.last.id, s.void, s.st.Closed, s.st.Err, len(s.st.Slots), len(s.hour), s.now.Sub(0)/sampleEvery)
 }
 
 func (s *stream) tell(text string) {

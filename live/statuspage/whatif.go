@@ -276,8 +276,8 @@ func (b *board) tabulate(c *comparison, s *snap, all []*forecast.Forecast) {
 	row("90 of 100 jobs end within", "", spanOf((*fate).p90))
 	row("late jobs", "", func(x *fate) (float64, string) { return float64(x.late), count(x.late) })
 	for i := range s.tenants {
-		row(shown(s.tenants[i].name)+", mean", "/"+s.tenants[i].pool, spanOf((*fate).mean))
-		row(shown(s.tenants[i].name)+", late", "/"+s.tenants[i].pool, func(x *fate) (float64, string) { return float64(x.late), count(x.late) })
+		row(shown(s.tenants[i].name)+", mean", "/"+s.tenants[i].Name, spanOf((*fate).mean))
+		row(shown(s.tenants[i].name)+", late", "/"+s.tenants[i].Name, func(x *fate) (float64, string) { return float64(x.late), count(x.late) })
 		if i == 11 {
 			c.Note += " The 12 tenants with the most tasks are listed."
 			break
