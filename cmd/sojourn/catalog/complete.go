@@ -15,14 +15,7 @@ type Named struct {
 func (c Catalog) Named(docs Docs) []Named {
 	var all []Named
 	for _, e := range c {
-		n := Named{Name: e.Name, Text: e.Summary}
-		for _, d := range e.Describe(docs) {
-			for _, o := range d.Options {
-				o.Text = d.Text
-				n.Options = append(n.Options, o)
-			}
-		}
-		all = append(all, n)
+		all = append(all, Named{e.Name, e.Summary, e.Explained(docs)})
 	}
 	return all
 }

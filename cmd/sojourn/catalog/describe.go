@@ -82,6 +82,18 @@ func (e *Entry) Describe(docs Docs) []Description {
 	return all
 }
 
+// Explained returns the options of the entry, each with its text. Options that are described together have the same.
+func (e *Entry) Explained(docs Docs) []Described {
+	all := []Described{}
+	for _, d := range e.Describe(docs) {
+		for _, o := range d.Options {
+			o.Text = d.Text
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
 // Types returns the types of the options of the entry: the structs that declare them, and
 // those whose values have names.
 func (e *Entry) Types() []reflect.Type {

@@ -87,10 +87,7 @@ func newAdvise(policies catalog.Catalog) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if f.json {
-				return format.WriteJSON(cmd.OutOrStdout(), a.Summary())
-			}
-			return a.Write(cmd.OutOrStdout())
+			return printForm(cmd, f.json, a.Summary(), a.Write)
 		}),
 	}
 	flags := cmd.Flags()

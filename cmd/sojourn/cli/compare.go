@@ -102,6 +102,17 @@ func compareSeeds(cmd *cobra.Command, f *runFlags, specs []catalog.Spec, seeds i
 	for i, spec := range specs {
 		trials[i] = trial.Trial{Scenario: s, Spec: spec}
 	}
+	return f.repeat(cmd, trials, seeds, files.Seeds, func(samples []*trial.Sample) repeated { return &report.Repetition{Samples: samples} })
+}
+
+// A repeated has what came of trials with several seeds.
+type repeated interface {
+	Summary() report.RepetitionSummary
+	Write(io.Writer) error
+}
+
+// repeat runs trials with several seeds, and shows what came of them; with -o, it writes that into a file, too.
+func (f *runFlags) repeat(cmd *cobra.Command, trials []trial.Trial, seeds int, file string, made func([]*trial.Sample) repeated) error {
 	noteFixed(cmd.ErrOrStderr(), seeds, trials)
 	ctx, stop := interruptible(cmd)
 	defer stop()
@@ -109,10 +120,10 @@ func compareSeeds(cmd *cobra.Command, f *runFlags, specs []catalog.Spec, seeds i
 	if err != nil {
 		return err
 	}
-	r := report.Repetition{Samples: samples}
+	r := made(samples)
 	sum := r.Summary()
 	if f.output.Dir != "" {
-		if err := report.WriteSummary(ctx, &f.output.Folder, files.Seeds, sum); err != nil {
+		if err := report.WriteSummary(ctx, &f.output.Folder, file, sum); err != nil {
 			return err
 		}
 	}

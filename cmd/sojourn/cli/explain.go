@@ -10,7 +10,6 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/whatif"
@@ -61,10 +60,7 @@ the policy is the one that the history names.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return format.WriteJSON(cmd.OutOrStdout(), wait)
-			}
-			return wait.Write(cmd.OutOrStdout())
+			return printForm(cmd, asJSON, wait, wait.Write)
 		}),
 	}
 	cmd.Flags().SortFlags = false

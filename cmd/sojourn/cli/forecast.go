@@ -105,10 +105,7 @@ func (f *forecastFlags) run(cmd *cobra.Command, policies catalog.Catalog, name s
 	if err != nil {
 		return err
 	}
-	if f.json {
-		return format.WriteJSON(cmd.OutOrStdout(), forecast)
-	}
-	return forecast.Write(cmd.OutOrStdout())
+	return printForm(cmd, f.json, forecast, forecast.Write)
 }
 
 // parseJob reads TASKSxSECONDS.

@@ -118,8 +118,5 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	if f.json {
-		return format.WriteJSON(cmd.OutOrStdout(), r.Summary())
-	}
-	return r.Write(cmd.OutOrStdout())
+	return printForm(cmd, f.json, r.Summary(), r.Write)
 }

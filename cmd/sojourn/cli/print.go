@@ -89,6 +89,11 @@ func printResult[T any](cmd *cobra.Command, f *formFlags, whole any, rows []T, t
 	}
 }
 
+// printForm writes a result as JSON or as a table.
+func printForm(cmd *cobra.Command, asJSON bool, whole any, table func(io.Writer) error) error {
+	return printResult[any](cmd, &formFlags{json: asJSON}, whole, nil, table)
+}
+
 // The values of --color.
 var colours = []string{"auto", "always", "never"}
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/spf13/cobra"
 )
@@ -46,11 +45,7 @@ the exit status is 3. - is stdin. docs/history.md describes the format.
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				err = format.WriteJSON(cmd.OutOrStdout(), result)
-			} else {
-				err = result.Write(cmd.OutOrStdout())
-			}
+			err = printForm(cmd, asJSON, result, result.Write)
 			if d := result.Difference; err == nil && d != nil {
 				err = fmt.Errorf("%s:%d: %s differs from what is recorded", d.File(), d.Line, result.Policy)
 			}

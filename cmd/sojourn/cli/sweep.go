@@ -66,7 +66,7 @@ func newSweep(policies catalog.Catalog) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return f.sweep(cmd, &vary, trials, max(1, int(seeds)))
+			return f.repeat(cmd, trials, max(1, int(seeds)), files.Sweep, func(samples []*trial.Sample) repeated { return &report.Sweep{Vary: &vary, Samples: samples} })
 		}),
 	}
 	cmd.Flags().SortFlags = false
@@ -76,23 +76,4 @@ func newSweep(policies catalog.Catalog) *cobra.Command {
 	f.output.register(cmd.Flags(), "sweep.json and report.html")
 	seeds.register(cmd.Flags())
 	return cmd
-}
-
-// sweep runs the trials of a sweep with n seeds each.
-func (f *runFlags) sweep(cmd *cobra.Command, vary *trial.Vary, trials []trial.Trial, n int) error {
-	noteFixed(cmd.ErrOrStderr(), n, trials)
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	samples, err := trial.Repeat(ctx, terminal(cmd, f.quiet), trials, n)
-	if err != nil {
-		return err
-	}
-	sw := report.Sweep{Vary: vary, Samples: samples}
-	if f.output.Dir != "" {
-		if err := report.WriteSummary(ctx, &f.output.Folder, files.Sweep, sw.Summary()); err != nil {
-			return err
-		}
-	}
-	sum := sw.Summary()
-	return printResult(cmd, &f.formFlags, sum, sum.Policies, sw.Write)
 }

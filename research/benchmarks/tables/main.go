@@ -112,51 +112,35 @@ func steady(w io.Writer, r io.Reader) error {
 	return nil
 }
 
-var peerLine = regexp.MustCompile(`^(.+?) +([0-9]+) +([0-9.]+)$`)
+var (
+	peerLine = regexp.MustCompile(`^(.+?) +([0-9]+) +([0-9.]+)$`)
+	noopLine = regexp.MustCompile(`^(\S.*?) +(\d+) \( *\d+\) +(\d+) \( *\d+\)`)
+)
 
 // peers writes the rows of command peers, each with its quotient with the first of its group.
-func peers(w io.Writer, r io.Reader) error {
-	rows := 0
-	for lines := bufio.NewScanner(r); lines.Scan(); {
-		switch m := peerLine.FindStringSubmatch(lines.Text()); {
-		case strings.HasSuffix(lines.Text(), "quotient"):
-			fmt.Fprintf(w, "| | ns | quotient |\n|---|---|---|\n")
-			rows = 1
-		case rows > 0 && m != nil:
-			ns, err := strconv.ParseFloat(m[2], 64)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(w, "| %s | %s | %s |\n", m[1], thousands(ns), m[3])
-			rows++
-		}
-	}
-	if rows < 2 {
-		return fmt.Errorf("no rows")
-	}
-	fmt.Fprintln(w)
-	return nil
-}
-
-var noopLine = regexp.MustCompile(`^(\S.*?) +(\d+) \( *\d+\) +(\d+) \( *\d+\)`)
+func peers(w io.Writer, r io.Reader) error { return named(w, r, "| | ns | quotient |", peerLine) }
 
 // noop writes the rows of command noop: the least of its runs.
 func noop(w io.Writer, r io.Reader) error {
+	return named(w, r, "| ns of processor time a task | 1,000 queued | 100,000 queued |", noopLine)
+}
+
+// named writes a table of the lines that have a name and two numbers.
+func named(w io.Writer, r io.Reader, head string, line *regexp.Regexp) error {
 	rows := 0
-	fmt.Fprintf(w, "| ns of processor time a task | 1,000 queued | 100,000 queued |\n|---|---|---|\n")
+	fmt.Fprintf(w, "%s\n|---|---|---|\n", head)
 	for lines := bufio.NewScanner(r); lines.Scan(); {
-		m := noopLine.FindStringSubmatch(lines.Text())
+		m := line.FindStringSubmatch(lines.Text())
 		if m == nil {
 			continue
 		}
 		rows++
 		fmt.Fprintf(w, "| %s |", m[1])
 		for _, text := range m[2:] {
-			ns, err := strconv.ParseFloat(text, 64)
-			if err != nil {
-				return err
+			if n, err := strconv.Atoi(text); err == nil {
+				text = thousands(float64(n))
 			}
-			fmt.Fprintf(w, " %s |", thousands(ns))
+			fmt.Fprintf(w, " %s |", text)
 		}
 		fmt.Fprintln(w)
 	}

@@ -92,14 +92,7 @@ func PolicySummaries(policies catalog.Catalog) []PolicySummary {
 	docs := catalog.OptionDocs()
 	all := []PolicySummary{}
 	for _, e := range policies {
-		p := PolicySummary{Name: e.Name, Summary: e.Summary, Options: []catalog.Described{}}
-		for _, d := range e.Describe(docs) {
-			for _, o := range d.Options {
-				o.Text = d.Text
-				p.Options = append(p.Options, o)
-			}
-		}
-		all = append(all, p)
+		all = append(all, PolicySummary{e.Name, e.Summary, e.Explained(docs)})
 	}
 	return all
 }
