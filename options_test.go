@@ -113,7 +113,7 @@ func TestLateDefault(t *testing.T) {
 	}{
 		"fsp": {func(l vqueue.Late) (sojourn.Policy, error) {
 			return constructors.FSP(baseline.FSPOptions{Late: l})
-		}, baseline.LateFirst},
+		}, vqueue.LateFirst},
 		"hfsp": {func(l vqueue.Late) (sojourn.Policy, error) { return constructors.HFSP(hfsp.Options{Late: l}) }, vqueue.LateShare},
 		"pfsp": {func(l vqueue.Late) (sojourn.Policy, error) { return constructors.PFSP(pfsp.Options{Late: l}) }, vqueue.LateDefault},
 	}
@@ -210,7 +210,7 @@ var optionTypes = []struct {
 		"MinTimeout": anyTime, "FairTimeout": anyTime, "Interval": at(time.Millisecond, math.MaxInt64), "Limit": anyCount, "ReportOnly": anyBool,
 	}},
 	{baseline.SRPTOptions{}, map[string]domain{"DefaultTaskTime": anyTime, "Reserve": at(0.0, 1), "Counted": anyBool}},
-	{baseline.FSPOptions{}, map[string]domain{"Late": choices(baseline.LateShare), "DefaultTaskTime": anyTime, "Reserve": at(0.0, 1), "Counted": anyBool}},
+	{baseline.FSPOptions{}, map[string]domain{"Late": choices(vqueue.LateShare), "DefaultTaskTime": anyTime, "Reserve": at(0.0, 1), "Counted": anyBool}},
 	{baseline.LASOptions{}, map[string]domain{"Reserve": at(0.0, 1)}},
 	{baseline.LocalOptions{}, nil},
 	{leastwork.Options{}, map[string]domain{"Patience": at(0, 4096)}},
@@ -233,7 +233,7 @@ var optionTypes = []struct {
 	}},
 	{rtmr.Options{}, map[string]domain{
 		"Booking": choices(rtmr.Chain), "Order": choices(rtmr.FIFO), "OnePosition": anyBool, "Feedback": anyBool.beside(set("Booking", rtmr.Chain)),
-		"Delta": anyTime.beside(func(o reflect.Value) { set("Booking", rtmr.Chain)(o); set("Feedback", true)(o) }),
+		"Delta":   anyTime.beside(func(o reflect.Value) { set("Booking", rtmr.Chain)(o); set("Feedback", true)(o) }),
 		"Latency": anyTime, "RequireDeadline": anyBool, "MapRate": anyTime, "ReduceRate": anyTime, "StartUp": anyTime,
 		"Ratio": at(0.0, math.MaxUint32), "Skew": at(1.0, math.MaxUint32, true), "Learn": anyBool, "PaperReservation": anyBool,
 	}},

@@ -17,6 +17,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
@@ -41,7 +42,7 @@ var guests = map[string]func() sojourn.Policy{
 	"fair,wait":    with(fair.Options{Delay: 3}),
 	"fifo":         constructors.FIFO.With(fifo.Options{}),
 	"fsp":          constructors.FSP.With(baseline.FSPOptions{}),
-	"fsp,share":    constructors.FSP.With(baseline.FSPOptions{Late: baseline.LateShare}),
+	"fsp,share":    constructors.FSP.With(baseline.FSPOptions{Late: vqueue.LateShare}),
 	"hfsp":         constructors.HFSP.With(hfsp.Options{Delta: 4, DefaultTaskTime: 5}),
 	"hfsp,kill":    constructors.HFSP.With(hfsp.Options{Delta: 4, Preemption: hfsp.Kill}),
 	"hfsp,wait":    constructors.HFSP.With(hfsp.Options{Delta: 4, NodeDelay: 3, RackDelay: 2, EarlyDelay: 5}),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/histories"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/research/baseline"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
@@ -29,14 +30,14 @@ func TestConformance(t *testing.T) {
 		{"fsp with a reserve", must(baseline.NewFSP, baseline.FSPOptions{Reserve: 0.5}), []func() sojourn.Policy{
 			must(baseline.NewFSP, baseline.FSPOptions{Reserve: 0.1}),
 		}, true},
-		{"fsp with a counted reserve, late sharing", must(baseline.NewFSP, baseline.FSPOptions{Reserve: 0.5, Counted: true, Late: baseline.LateShare}), []func() sojourn.Policy{
-			must(baseline.NewFSP, baseline.FSPOptions{Reserve: 1, Counted: true, Late: baseline.LateShare}),
+		{"fsp with a counted reserve, late sharing", must(baseline.NewFSP, baseline.FSPOptions{Reserve: 0.5, Counted: true, Late: vqueue.LateShare}), []func() sojourn.Policy{
+			must(baseline.NewFSP, baseline.FSPOptions{Reserve: 1, Counted: true, Late: vqueue.LateShare}),
 		}, true},
 		{"las with a reserve", must(baseline.NewLAS, baseline.LASOptions{Reserve: 0.5}), []func() sojourn.Policy{
 			must(baseline.NewLAS, baseline.LASOptions{Reserve: 0.1}),
 		}, true},
 		{"fsp", must(baseline.NewFSP, baseline.FSPOptions{}), nil, false},
-		{"fsp with late sharing", must(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare}), nil, false},
+		{"fsp with late sharing", must(baseline.NewFSP, baseline.FSPOptions{Late: vqueue.LateShare}), nil, false},
 		{"las", must(baseline.NewLAS, baseline.LASOptions{}), nil, false},
 		{"huwf", must(baseline.NewHUWF, baseline.ListOptions{}), []func() sojourn.Policy{must(baseline.NewHUWF, baseline.ListOptions{DefaultTaskTime: time.Second})}, false},
 		{"hjwf", must(baseline.NewHJWF, baseline.ListOptions{}), []func() sojourn.Policy{must(baseline.NewHJWF, baseline.ListOptions{DefaultTaskTime: time.Second})}, false},

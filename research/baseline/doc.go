@@ -24,8 +24,8 @@
 // shares the slots of each class by weight among the phases that are ready
 // (fluid processor sharing). A free slot goes to the phase that ends first there.
 // Phases that have ended there but not in reality go before all others. They are served
-// in the order of their virtual ends ([LateFirst]), or share the slots among themselves
-// ([LateShare], as PSBS does [Dell'Amico, Carra, Michiardi 2016]).
+// in the order of their virtual ends ([vqueue.LateFirst]), or share the slots among themselves
+// ([vqueue.LateShare], as PSBS does [Dell'Amico, Carra, Michiardi 2016]).
 //
 // Theorem. Let the slots of a class be N, constant, and identical. Let tasks not be
 // interrupted and not fail. Let sizes be exact. Let all tasks of a phase be ready, with

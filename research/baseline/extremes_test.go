@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/research/baseline"
 )
 
@@ -21,7 +22,7 @@ type saver interface {
 func TestExtremesCanBeSaved(t *testing.T) {
 	weights := []float64{1.0 / (1 << 16), 1, 3, 1<<32 - 1}
 	estimates := []time.Duration{1, 7, time.Second, math.MaxInt64}
-	for _, late := range []baseline.Late{baseline.LateFirst, baseline.LateShare} {
+	for _, late := range []vqueue.Late{vqueue.LateFirst, vqueue.LateShare} {
 		newPolicy := must(baseline.NewFSP, baseline.FSPOptions{Late: late})
 		for _, from := range weights {
 			for _, to := range weights {

@@ -23,7 +23,7 @@ type FSPOptions struct {
 	// Late says how to serve phases that have ended in the virtual cluster but not in
 	// reality. LateDefault is LateFirst, which the theorem needs; LateShare is better if
 	// sizes are estimates.
-	Late Late
+	Late vqueue.Late
 
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
 	// means one minute.
@@ -49,22 +49,12 @@ func (o FSPOptions) Validate() error {
 		option.Range("Reserve", o.Reserve, 0, 1))
 }
 
-// Late says how late phases are served. They always go before phases that are not late.
-type Late = vqueue.Late
-
-// The values of [Late].
-const (
-	LateDefault = vqueue.LateDefault // LateFirst
-	LateFirst   = vqueue.LateFirst   // one after the other, in the order of their virtual ends
-	LateShare   = vqueue.LateShare   // together: the one with the fewest running tasks per weight first, as in PSBS
-)
-
 type member = inside.Member
 
 // An fsp is the Fair Sojourn Protocol.
 type fsp struct {
 	member
-	late     Late
+	late     vqueue.Late
 	taskTime time.Duration
 	ledger   ledger.Ledger[fspData]
 	inputs   *locality.Index[fspData]
@@ -92,7 +82,7 @@ func NewFSP(opts FSPOptions) (sojourn.Policy, error) {
 		return nil, err
 	}
 	p := &fsp{
-		late:     opts.Late.Or(LateFirst),
+		late:     opts.Late.Or(vqueue.LateFirst),
 		taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime),
 		opts:     reserveOptions(opts.Reserve, opts.Counted),
 	}

@@ -9,6 +9,7 @@ import (
 	"weak"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/research/baseline"
 )
 
@@ -89,11 +90,11 @@ func (b bench) wantNumber(at sojourn.Time, want float64, id sojourn.JobID, path 
 // LateFirst goes on with job 1, LateShare gives a slot to each.
 func TestLateJobs(t *testing.T) {
 	for _, tc := range []struct {
-		late baseline.Late
+		late vqueue.Late
 		want []sojourn.JobID
 	}{
-		{baseline.LateFirst, []sojourn.JobID{1, 1}},
-		{baseline.LateShare, []sojourn.JobID{1, 2}},
+		{vqueue.LateFirst, []sojourn.JobID{1, 1}},
+		{vqueue.LateShare, []sojourn.JobID{1, 2}},
 	} {
 		p, err := baseline.NewFSP(baseline.FSPOptions{Late: tc.late})
 		if err != nil {

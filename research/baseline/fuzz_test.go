@@ -3,12 +3,13 @@ package baseline_test
 import (
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/research/baseline"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
 var (
-	fuzzFSP   = must(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare})
+	fuzzFSP   = must(baseline.NewFSP, baseline.FSPOptions{Late: vqueue.LateShare})
 	fuzzLAS   = must(baseline.NewLAS, baseline.LASOptions{})
 	fuzzSRPT  = must(baseline.NewSRPT, baseline.SRPTOptions{})
 	fuzzKept  = must(baseline.NewSRPT, baseline.SRPTOptions{Reserve: 0.5, Counted: true})

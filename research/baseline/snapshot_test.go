@@ -5,6 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/snapshottest"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/research/baseline"
 )
 
@@ -15,7 +16,7 @@ func TestForgedSnapshots(t *testing.T) {
 	snapshottest.Attack(t, must(baseline.NewLAS, baseline.LASOptions{Reserve: 0.5}), 300)
 	snapshottest.Attack(t, must(baseline.NewFSP, baseline.FSPOptions{Reserve: 0.5, Counted: true}), 300)
 	snapshottest.Attack(t, must(baseline.NewFSP, baseline.FSPOptions{}), 600)
-	snapshottest.Attack(t, must(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare}), 600)
+	snapshottest.Attack(t, must(baseline.NewFSP, baseline.FSPOptions{Late: vqueue.LateShare}), 600)
 	snapshottest.Attack(t, must(baseline.NewLAS, baseline.LASOptions{}), 600)
 	snapshottest.Attack(t, must(baseline.NewHUWF, baseline.ListOptions{}), 600)
 	snapshottest.Attack(t, must(baseline.NewSTF, baseline.ListOptions{}), 600)

@@ -79,10 +79,10 @@ func (c *Cluster) Capacity() []int {
 	return n
 }
 
-// Check returns the first thing that is wrong with c, or nil: no slots or too
+// check returns the first thing that is wrong with c, or nil: no slots or too
 // many, a count or a speed out of range, more than [sojourn.MaxClasses] classes, slots of
 // another class than 0 in a uniform cluster.
-func (c *Cluster) Check() error {
+func (c *Cluster) check() error {
 	total := 0
 	for i, n := range c.Nodes {
 		bad := func(format string, args ...any) error {

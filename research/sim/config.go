@@ -157,7 +157,7 @@ func (c Config) Validate() error {
 		c.Stragglers.check(),
 		c.Remote.check(),
 		c.Network.check(c.Remote),
-		c.Cluster.Check(),
+		c.Cluster.check(),
 		c.Gangs.check(&c),
 		c.Faults.check(len(c.Cluster.Nodes)))
 }

@@ -153,31 +153,11 @@
 //
 // # Fairness audit
 //
-// The audit compares the run with generalised processor sharing (GPS). That is a fluid system, in
-// which all jobs present share the slots of a class in proportion to their weights, without limits
-// on parallelism. Sizes are the true ones, and the number of slots is what is present in reality.
-//
-//   - ps_finish is when a job ends if its phases run in such systems one after the other: a phase
-//     enters when the phase before it has ended there. It does not depend on the policy. With few
-//     tasks a job cannot use all slots, so even a perfect schedule ends later. The number of late
-//     jobs compares policies; no policy promises it.
-//   - D, of a phase, is when it would end there if it entered when it was really ready. A phase
-//     that ends after D + P + (1-1/N) p is beyond the bound. N is the number of slots of the
-//     class. p is the longest time that an attempt at the phase held a slot. P is the same for the
-//     attempts at all other phases in the class, of this job or another, that had been started by
-//     then. Time that an attempt waits for input counts as held.
-//
-// FSP provably keeps the number beyond the bound at 0 if sizes are exact, speeds are equal, nothing
-// fails, reads cost nothing, outputs arrive without delay, and each phase waits for the whole phase
-// before it or for none. A phase is then what a job is in the theorem: it is ready as a whole when
-// it enters. With slow start nothing is promised, since slots are held without doing work that the
-// fluid counts.
-//
-// Times in the fluid systems are whole nanoseconds. D is rounded up, so the audit errs on the side
-// of the policy: by less than a nanosecond, and by what package vclock states for weights that
-// differ by many powers of ten. ps_finish is rounded after each phase, which in a chain of phases
-// may shift it by some more nanoseconds in either direction. Work that is done twice does not enter
-// the fluid systems, nor do delays. A phase counts when it ends for the first time.
+// The audit compares the run with generalised processor sharing (GPS): a fluid system, in which all
+// jobs present share the slots of a class in proportion to their weights, without limits on
+// parallelism, by their true sizes. It tells when each job ends there (ps_finish), how many jobs and phases end later,
+// and how many phases end beyond the bound of FSP, which FSP keeps at 0 under its hypotheses
+// (TestFSPIsWithinTheBound). docs/theory/audit.md has the definitions: see [Audit].
 //
 // # Errors of the policy
 //
