@@ -35,7 +35,7 @@ func ReadAlibaba(r io.Reader, o ReadOptions) iter.Seq2[*sim.Job, error] {
 	return sorted(r, o, func(q *queue) bool {
 		q.relative = true
 		a := &alibaba{queue: q, names: map[string]bool{}, l: newLines(q.in)}
-		return q.eachLine(a.l, a.row) && a.finish()
+		return a.l.each(q.fail, a.row) && a.finish()
 	})
 }
 

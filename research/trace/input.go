@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/sojourn-sched/sojourn/internal/visible"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // limits bound the cost of input, so that a broken or hostile file causes an
@@ -200,6 +201,36 @@ func (l *lines) next() ([]byte, error) {
 		case err != bufio.ErrBufferFull:
 			return nil, l.in.fail(err, l.n, len(line)+1)
 		}
+	}
+}
+
+// each calls row with each line that is not blank, until row reports a fault or false. It reports whether to go on at
+// the end. fail gets errors.
+func (l *lines) each(fail func(error) bool, row func(line []byte) (bool, *fault)) bool {
+	for {
+		line, err := l.next()
+		switch {
+		case err == io.EOF:
+			return true
+		case err != nil:
+			return fail(err)
+		case isBlank(line):
+			continue
+		}
+		switch more, fault := row(line); {
+		case fault != nil:
+			return fail(l.fault(fault))
+		case !more:
+			return false
+		}
+	}
+}
+
+// plainly returns a function that ends a sequence with an error, and reports false.
+func plainly(yield func(*sim.Job, error) bool) func(error) bool {
+	return func(err error) bool {
+		yield(nil, err)
+		return false
 	}
 }
 

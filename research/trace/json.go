@@ -147,6 +147,9 @@ func (c *cursor) entries(entry func(key []byte, off int)) {
 	for c.next('}') {
 		off := c.pos
 		key := c.text()
+		if c.fault != nil {
+			return
+		}
 		c.peek() // the colon
 		c.pos++
 		c.peek()
@@ -280,49 +283,33 @@ func (c *cursor) seconds() time.Duration {
 // and so is null, which means that a value is unknown. A key that comes twice is
 // a fault if it is among keys.
 func (c *cursor) fields(keys []string, field func(key string)) {
-	if !c.want(kindObject) {
-		return
-	}
 	var seen uint64 // bit i stands for keys[i]
-	for c.next('}') {
-		off := c.pos
-		text := c.text()
-		i := slices.IndexFunc(keys, func(key string) bool { return key == string(text) })
-		if i >= 0 && seen&(1<<i) != 0 {
+	c.entries(func(name []byte, off int) {
+		i := slices.IndexFunc(keys, func(key string) bool { return key == string(name) })
+		switch {
+		case i >= 0 && seen&(1<<i) != 0:
 			c.fail(off, "duplicate key %q", keys[i])
-		}
-		if c.fault != nil {
-			return
-		}
-		c.peek() // the colon
-		c.pos++
-		if c.peek() == 'n' || i < 0 {
+		case i < 0 || c.data[c.pos] == 'n':
 			c.skip()
-			continue
+		default:
+			seen |= 1 << i
+			field(keys[i])
 		}
-		seen |= 1 << i
-		field(keys[i])
-	}
+	})
 }
 
 // inside reads an object with a single key of any name; read reads its value.
 // More keys are a fault.
 func (c *cursor) inside(read func()) {
 	start, n := c.pos, 0
-	if !c.want(kindObject) {
-		return
-	}
-	for c.next('}') {
+	c.entries(func([]byte, int) {
 		if n++; n > 1 {
-			break
+			c.fail(start, "want an object of one key")
+			return
 		}
-		c.text()
-		c.peek() // the colon
-		c.pos++
-		c.peek()
 		read()
-	}
-	if n != 1 {
+	})
+	if n == 0 {
 		c.fail(start, "want an object of one key")
 	}
 }

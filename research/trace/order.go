@@ -54,28 +54,6 @@ func sorted(r io.Reader, o ReadOptions, read func(*queue) bool) iter.Seq2[*sim.J
 	}
 }
 
-// eachLine calls row with each line that is not blank, until it reports a fault or false, and reports whether to
-// go on at the end.
-func (q *queue) eachLine(l *lines, row func(line []byte) (bool, *fault)) bool {
-	for {
-		line, err := l.next()
-		switch {
-		case err == io.EOF:
-			return true
-		case err != nil:
-			return q.fail(err)
-		case isBlank(line):
-			continue
-		}
-		switch more, fault := row(line); {
-		case fault != nil:
-			return q.fail(l.fault(fault))
-		case !more:
-			return false
-		}
-	}
-}
-
 // eachObject adds the job of each JSON object. parse returns it, or nil if there is none, and the offset of its
 // submission. eachObject reports whether to go on at the end.
 func (q *queue) eachObject(parse func(*cursor) (*sim.Job, int)) bool {

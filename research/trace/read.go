@@ -68,28 +68,10 @@ func Read(r io.Reader, o ReadOptions) iter.Seq2[*sim.Job, error] {
 	o.limits = o.limits.withDefaults()
 	return func(yield func(*sim.Job, error) bool) {
 		wr := workloadReader{o: o, names: map[string]sojourn.NodeID{}, arrivals: newArrivals()}
-		l := newLines(open(r, o.File, o.limits))
-		for {
-			line, err := l.next()
-			if err == io.EOF {
-				return
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if isBlank(line) {
-				continue
-			}
+		newLines(open(r, o.File, o.limits)).each(plainly(yield), func(line []byte) (bool, *fault) {
 			job, fault := wr.job(line)
-			if fault != nil {
-				yield(nil, l.fault(fault))
-				return
-			}
-			if !yield(job, nil) {
-				return
-			}
-		}
+			return fault == nil && yield(job, nil), fault
+		})
 	}
 }
 

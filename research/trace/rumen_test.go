@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -264,7 +265,7 @@ func TestSLSSample(t *testing.T) {
 	if got := write(t, jobs); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if got := stats.Counts(); len(got) != 0 {
+	if got := maps.Collect(stats.Counts()); len(got) != 0 {
 		t.Errorf("counts %v, want none", got)
 	}
 

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 
@@ -17,22 +18,16 @@ type Stats struct {
 	counts [len(remarkTexts)]int64
 }
 
-// A Count says how often something happened.
-type Count struct {
-	What string
-	N    int64
-}
-
-// Counts returns what happened at least once, in an order that does not depend
+// Counts yields what happened at least once, and how often, in an order that does not depend
 // on the trace.
-func (s *Stats) Counts() []Count {
-	var list []Count
-	for r, n := range s.counts {
-		if n > 0 {
-			list = append(list, Count{remarkTexts[r], n})
+func (s *Stats) Counts() iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		for r, n := range s.counts {
+			if n > 0 && !yield(remarkTexts[r], n) {
+				return
+			}
 		}
 	}
-	return list
 }
 
 // String returns one line for the jobs, one for the tasks and one for each of
@@ -47,8 +42,8 @@ func (s *Stats) String() string {
 	}
 	line("jobs", s.Jobs)
 	line("tasks", s.Tasks)
-	for _, c := range s.Counts() {
-		line(c.What, c.N)
+	for what, n := range s.Counts() {
+		line(what, n)
 	}
 	return b.String()
 }

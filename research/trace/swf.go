@@ -25,7 +25,7 @@ import (
 func ReadSWF(r io.Reader, o ReadOptions) iter.Seq2[*sim.Job, error] {
 	return sorted(r, o, func(q *queue) bool {
 		l := newLines(q.in)
-		return q.eachLine(l, func(line []byte) (bool, *fault) {
+		return l.each(q.fail, func(line []byte) (bool, *fault) {
 			if bytes.TrimLeft(line, " \t")[0] == ';' {
 				return true, nil
 			}

@@ -72,32 +72,16 @@ func ReadSWIM(r io.Reader, o SWIMOptions) iter.Seq2[*sim.Job, error] {
 			yield(nil, err)
 			return
 		}
-		l := newLines(open(r, o.File, m.limits))
-		last := sojourn.Time(0)
-		for id := sojourn.JobID(1); ; {
-			line, err := l.next()
-			if err == io.EOF {
-				return
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if isBlank(line) {
-				continue
-			}
+		id, last := sojourn.JobID(1), sojourn.Time(0)
+		newLines(open(r, o.File, m.limits)).each(plainly(yield), func(line []byte) (bool, *fault) {
 			job, fault := m.job(bytes.TrimSuffix(line, []byte("\r")), id, last)
 			if fault != nil {
-				yield(nil, l.fault(fault))
-				return
+				return false, fault
 			}
 			m.Stats.add(job)
-			if !yield(job, nil) {
-				return
-			}
-			id++
-			last = job.At
-		}
+			id, last = id+1, job.At
+			return yield(job, nil), nil
+		})
 	}
 }
 

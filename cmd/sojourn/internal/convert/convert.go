@@ -40,9 +40,9 @@ func (f *Conversion) Write(to, notes io.Writer, in []Input, c *input.Cluster) er
 		return input.NoJobs(name)
 	}
 	if f.Strict {
-		for _, c := range stats.Counts() {
-			if what, dropped := strings.CutPrefix(c.What, "jobs dropped, "); dropped {
-				return &trace.Error{File: name, Line: 1, Column: 1, Reason: fmt.Sprintf("--strict: %d jobs to drop, %s; without --strict such jobs are dropped and counted", c.N, what)}
+		for counted, n := range stats.Counts() {
+			if what, dropped := strings.CutPrefix(counted, "jobs dropped, "); dropped {
+				return &trace.Error{File: name, Line: 1, Column: 1, Reason: fmt.Sprintf("--strict: %d jobs to drop, %s; without --strict such jobs are dropped and counted", n, what)}
 			}
 		}
 	}
