@@ -215,9 +215,7 @@
 // of places and L is rounded up by a sixteenth (TestGangsWithinTheBound). The proof is that of the first line
 // in package kit/flow: nothing starts but what has the least tag, and all that is out holds at most P places.
 //
-// If limits are known, places that the gang whose turn it is cannot use yet go to gangs of others that do not delay it, as in
-// EASY backfilling. They are charged for it, but they may delay the gang that comes after it. So pools of narrow
-// gangs may get more than their share, of places that would stand idle.
+// Gangs that do not fit yet are backfilled as in EASY: docs/theory/fair.md.
 //
 // # Policies inside pools
 //
@@ -230,14 +228,6 @@
 // it has one slot on loan for each class in which the pool could be served. A pool that
 // is listed by name keeps its policy while it has no jobs.
 //
-// Time passes in all these policies together, when an event is observed, and never
-// because of a question. The policy of the pool that an event is about gets the event.
-// If it is the first event of an instant, the other policies get a [sojourn.Tick]. Every
-// Tick goes to all policies. Some policies wait for this very instant, for example to
-// plan once all events of an instant are known. Then NextWake says that a wake is due,
-// and the policy is offered nothing before the Tick. A driver may ask for NextWake
-// before or after it offers slots; no wake is lost.
-//
 // All these policies know the states and racks of all nodes.
 //
 // # Delay scheduling
@@ -249,11 +239,7 @@
 // counts. Between being passed over and being served at its next turn, no job waits
 // longer than Delay and RackDelay.
 //
-// Waits leave at most a sixteenth of the slot time unused that tasks have held near their
-// inputs. So a job whose inputs are all on one busy node does not keep the rest of the cluster
-// idle, however long the Delay is: a slot that all decline goes to the first job that may not leave
-// it unused any longer. A job that has run nothing yet waits only while others take the slots. The
-// theorem is in package internal/locality.
+// Waits leave at most a sixteenth of the slot time unused that tasks have held near their inputs: docs/theory/locality.md.
 //
 // Jobs of a pool with a policy of its own wait as that policy says. That policy decides
 // which task a job runs where, and which job goes first meanwhile. If fair declined
@@ -277,10 +263,7 @@
 // shares: a pool that always has jobs of many tasks gets what it would get of N-k slots, however
 // many short jobs come to others. The proof is in package kit/reserve.
 //
-// Such a policy keeps no reserve of its own in a pool, since it sees one free slot at a time: what has
-// to leave one free would not start, and the pool would stay small. That happens if a reserve
-// is Counted: use none inside pools. If a pool has the cluster for itself, the policies default, srpt,
-// las and pfsp keep the same slots free as without fair.
+// Such a policy keeps no reserve of its own in a pool. One that is Counted keeps its pool small: use none inside pools.
 //
 // Under `sojourn compare -w kth.jsonl -c 100x1 -p fair:ties=arrival,fair:reserve=0.02 --estimates none`
 // the mean slowdown is half of that without a reserve, and the mean sojourn time is the same; on

@@ -15,12 +15,23 @@
 //		... // the job is durable: tell who submitted it
 //	}
 //
-// After a restart, Open makes the policy what it was. [Journal.Account] then says which jobs are live,
-// what runs where, and what is held. The driver reports what became of the attempts meanwhile; those that
-// still run need no report. [Journal.MaxJob] and [Journal.Time] say where IDs and time go on. The root
-// package has the recipe, and examples/restart is a program that is killed and goes on.
+// # Example
 //
-// # What is synced when
+// A driver has waited for job 7 and for attempt 1 at its task, and the power fails. After a restart, Open makes the policy what
+// it was: [Journal.Account] says that job 7 is live and that attempt 1 runs. The driver reports that it was lost, and the next
+// start of the task is attempt 2. New jobs get IDs above [Journal.MaxJob], which is 7, and [Journal.Time] goes on from the latest event.
+// The root package has the recipe, and examples/restart is a program that is killed and goes on.
+//
+// # What is promised
+//
+//   - What a driver has waited for is there after a kill (TestKill) and after a loss of power (TestPowerLoss).
+//   - A damaged file is refused, with its name and the byte; nothing is skipped (TestFlippedBytes, TestHostileDisk).
+//   - After an error of the store, such as a full disk, nothing changes until the journal is opened again, and what was waited for is
+//     there (TestStoreFails, TestDiskFull, TestFailedSync).
+//   - If another policy is opened, or one with other options, it is told the facts, and [Restored] says so (TestAnotherPolicy).
+//   - With Options.Another no call waits for a snapshot (TestNoPause).
+//
+// # What it costs
 //
 // Observe and Assign only append to memory. The driver says what must be durable before it acts, by
 // waiting for the position of a record:
@@ -35,18 +46,31 @@
 //
 // Whoever waits first writes and syncs for all. With many slots, starts share a sync; with few slots,
 // a sync for each start limits how many tasks start in a second. A driver whose tasks may run twice after a
-// crash then waits for submissions only. The journal starts no goroutine without Options.Another.
+// crash then waits for submissions only.
+//
+// # When it is wrong
+//
+//   - Calls that bypass the journal, on the policy itself, are lost at the next restart.
+//   - Two processes must not share a store. A folder is locked against a second one where the platform has flock: on Linux, macOS
+//     and the BSDs.
+//   - The disk needs space for one segment more than the journal has.
+//   - Options that a state does not rest on, such as weights, are not kept: they are those of the policy that Open gets.
 //
 // # Segments
 //
 // A journal is a sequence of segments. Each begins with a snapshot of the policy and the facts of its account,
 // and then has the events that the policy accepted, and its decisions. The snapshot is taken by the call of
-// Observe, Assign, Attach or Keep that fills the segment before, which takes about 1 us for each live job; whoever waits next writes
-// it. With many jobs, say how to make another policy: Options.Another. Then such a call only begins the next segment. A goroutine
-// reads the segment that has ended with the other policy, and writes the state at its end in its place. Segments do not end meanwhile.
+// Observe, Assign, Attach or Keep that fills the segment before, which takes about 1 us for each live job; whoever waits next
+// writes it. With many jobs, say how to make another policy: Options.Another. Then such a call only begins the next segment. A
+// goroutine, the only one of a journal, reads the segment that has ended with the other policy, and writes the state at its end in
+// its place. Segments do not end meanwhile.
 //
-// The next Open reads the last segment that begins with a state, and those after it, and writes the last one anew. Its facts are the contract's own events, so they outlive releases: if
-// the policy is another one, or has other options, Open tells it the facts and says so.
+// The next Open reads the last segment that begins with a state, and those after it, and writes the last one anew. Its facts
+// are the contract's own events, so they outlive releases.
+//
+// UnmarshalBinary of As[Snapshotter] begins a segment. So does the first call after Swap of a shadow inside, which also writes
+// it, and so does Close. The next Open gets the policy that its driver makes: if that is not the one that took over, [Restored] says
+// that it was made anew by the facts (TestSwapIsSaved).
 //
 // # In which order
 //
@@ -64,27 +88,13 @@
 // # What can go wrong
 //
 // The rest of a write that never ended is cut off: nobody waited for it. [Restored] says how much that was. Anything
-// else that is wrong is a [*DamageError] with the file and the byte; nothing is skipped. A journal tells the two apart
+// else that is wrong is a [*DamageError]. A journal tells the two apart
 // since each batch of records says up to where all was synced before, and so do Open and Close.
 //
-// After an error of the store, such as a full disk, the journal takes nothing more: Observe returns the error, Assign
-// declines, and the policy stays as it is. Remove the cause and open the journal again. What was waited for is there.
+// After an error of the store the journal takes nothing more: Observe returns the error, Assign
+// declines, and the policy stays as it is. Remove the cause and open the journal again.
 //
 // A sync may fail, and the next one succeed without having written: Linux takes the bytes of the first for written, and
 // shows them until it needs the memory. So nothing is appended to a file after an error. Open writes what it read of the
-// last segment to another file, which takes its place when it is synced. What Open has found is durable then. The disk
-// needs space for one more segment.
-//
-// Tests: TestHostileDisk, TestFailedSync, TestPowerLoss, TestStoreFails, TestFlippedBytes.
-//
-// A folder is locked against a second process where the platform has flock: on Linux, macOS and the BSDs.
-//
-// UnmarshalBinary of As[Snapshotter] begins a segment. So does the first call after Swap
-// of a shadow inside, which also writes it, and so does Close. The
-// next Open gets the policy that its driver makes: if that is not the one that took over, [Restored] says that it was made
-// anew by the facts. Options that a state does not rest on, such as weights, are those of the policy that Open gets. Test:
-// TestSwapIsSaved.
-//
-// Calls that bypass the journal, on the policy itself, are
-// lost at the next restart.
+// last segment to another file, which takes its place when it is synced. What Open has found is durable then.
 package journal

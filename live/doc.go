@@ -100,7 +100,7 @@
 //	}
 //	answer(h.ID())
 //
-// # TestOnEnd, TestOnEndNeverReturns, TestKey, TestRetryEnded
+// Tests: TestOnEnd, TestOnEndNeverReturns, TestKey, TestRetryEnded.
 //
 // # Tasks that end the process
 //
@@ -121,7 +121,7 @@
 // [Progress].Lost counts them. A process that is killed from outside has suspects as well. End it by [Pool.Suspend]: what
 // runs then is no suspect. For tasks that cannot be the reason, a negative [Retry].Deaths keeps them from waiting for one another.
 //
-// # TestPoison, TestProbation, TestPoisonedProcesses
+// Tests: TestPoison, TestProbation, TestPoisonedProcesses.
 //
 // # What it does now, and did
 //

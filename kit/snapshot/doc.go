@@ -30,42 +30,26 @@
 //
 // # How a policy is saved
 //
-// Write a file snapshot.go beside the policy. The following is all of it; fifo/snapshot.go and
-// research/baseline/snapshot.go are such files:
+// Write a file snapshot.go beside the policy; fifo/snapshot.go and research/baseline/snapshot.go are examples. A policy with a
+// ledger and data of its own about jobs writes and reads, in the same order:
 //
-//	func (p *Policy) header() snapshot.Header {
-//		return snapshot.Header{Policy: "mypolicy", Version: 1, Options: []snapshot.Option{
-//			snapshot.Opt("default-task-time", p.opts.DefaultTaskTime),
-//		}}
+//	p.ledger.Save(w)
+//	for j := range p.ledger.All() {
+//		w.Time(j.Data.due)
 //	}
+//	w.Binary(&p.pcg)
 //
-//	// AppendBinary implements [sojourn.Snapshotter].
-//	func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
-//		return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
-//			p.ledger.Save(w)
-//			for j := range p.ledger.All() {
-//				w.Time(j.Data.due)
-//			}
-//			w.Binary(&p.pcg)
-//		})
+//	p.ledger.Restore(r)
+//	for j := range p.ledger.All() {
+//		j.Data.due = r.Time()
+//		p.queue.Update(j)
 //	}
-//
-//	// UnmarshalBinary implements [sojourn.Snapshotter].
-//	func (p *Policy) UnmarshalBinary(data []byte) error {
-//		return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
-//			p.ledger.Restore(r)
-//			for j := range p.ledger.All() {
-//				j.Data.due = r.Time()
-//				p.queue.Update(j)
-//			}
-//			r.Binary(&p.pcg)
-//		})
-//	}
+//	r.Binary(&p.pcg)
 //
 // reset makes *p what New returned, and New calls it, too. It assigns to every field, and keeps no
 // map, slice or pointer from before except the options. [Restore] does the rest: it keeps a copy of
 // *p, and puts it back if anything is wrong. Pointers into *p stay right, since p stays where it is:
-// the pointer to the ledger in a locality.Index, or a key function that mentions p.
+// a pointer to the ledger, or a key function that mentions p.
 //
 // The body begins with the account, as ledger.Ledger.Save writes it. If the policy serves a pool of
 // package fair, fair compares that account with its own.
@@ -74,8 +58,7 @@
 //
 // State is everything that later decisions depend on. Store what cannot be computed from the rest: sums
 // that were kept step by step and rounded on the way, generators, the order of a retry list, the instant
-// when a timer began. Compute the rest again: fill queues in a total order from the jobs, and an index of
-// inputs by locality.Index.Rebuild. What is computed needs no check and cannot contradict what is stored.
+// when a timer began. Compute the rest again: fill queues in a total order from the jobs. What is computed needs no check and cannot contradict what is stored.
 // Scratch space and caches change only how long an answer takes. They are not state: do not store them.
 //
 // Equal states have equal bytes: write maps in the order of their keys, jobs in
