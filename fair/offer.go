@@ -18,8 +18,6 @@ type offer struct {
 	// skipped says that the reserve has kept the slot from a job or a pool, or may have: what
 	// starts there then starts out of turn.
 	skipped bool
-
-	buffer []sojourn.Slot // scratch
 }
 
 // decline removes a pool from those that are offered a slot of class c.
@@ -157,19 +155,11 @@ func (p *Policy) seekByOffer(c sojourn.Class) (sojourn.SlotID, bool) {
 			p.decline(n, c)
 			continue
 		}
-		// If a policy takes the first slot, this is enough. Otherwise each slot is lent alone, as
-		// in an offer, since a policy's answer may depend on the number of its slots.
-		found, ok := p.seekWith(n, p.ledger.Free(id))
-		if !ok {
-			p.buffer = p.ledger.AppendFree(p.buffer[:0], c)
-			for _, s := range p.buffer {
-				if s.ID != id && !ok {
-					found, ok = p.seekWith(n, s)
-				}
+		// Each slot is lent alone, as in an offer, since a policy's answer may depend on the number of its slots.
+		for s, free := id, true; free; s, free = p.ledger.NextFree(c, s+1) {
+			if found, ok := p.seekWith(n, p.ledger.Free(s)); ok {
+				return found, true
 			}
-		}
-		if ok {
-			return found, true
 		}
 		p.decline(n, c)
 	}

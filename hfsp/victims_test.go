@@ -51,7 +51,7 @@ func (p *Policy) namedOf(class sojourn.Class, lastOnly bool) (named []sojourn.Pr
 	slices.SortFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.place, a.place), cmp.Compare(b.start, a.start), cmp.Compare(b.Task.Index, a.Task.Index))
 	})
-	free := len(p.ledger.AppendFree(nil, class))
+	free := p.ledger.FreeSlots(class)
 	claim := func(ph *phase, suits func(int, candidate) bool) bool {
 		if free > 0 {
 			free--

@@ -124,16 +124,6 @@ func (l *cluster) Slots() iter.Seq[sojourn.Slot] {
 	}
 }
 
-// AppendFree appends the free slots of class c, by ID. It visits every slot.
-func (l *cluster) AppendFree(dst []sojourn.Slot, c sojourn.Class) []sojourn.Slot {
-	for id, s := range l.slots.all() {
-		if s.state == free && s.class == c {
-			dst = append(dst, s.whole(id))
-		}
-	}
-	return dst
-}
-
 // AppendDown appends the nodes whose data cannot be read, by ID. Each entry is a slot with the
 // node and its rack, as in a NodeDown event.
 func (l *cluster) AppendDown(dst []sojourn.Slot) []sojourn.Slot {
