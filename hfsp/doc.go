@@ -150,7 +150,7 @@
 //
 // # Exact sizes
 //
-// With an [Oracle], exact estimates, vqueue.LateFirst and equal slots HFSP is FSP. It then keeps the
+// With [NewOracle], exact estimates, vqueue.LateFirst and equal slots HFSP is FSP. It then keeps the
 // bound that package baseline proves, for jobs that were not adopted. With training, errors,
 // vqueue.LateShare or failures it promises no such bound: an estimate is a guess.
 //

@@ -56,10 +56,8 @@ func (s Sample) Time() time.Duration {
 	return clamp(t)
 }
 
-// Trainer is the estimator of the paper. The zero Trainer is not ready: see
-// [NewTrainer].
-// It is for research.
-type Trainer struct {
+// A trainer is the estimator of the paper: see [NewTrainer].
+type trainer struct {
 	xi       uint64 // in 2^-16
 	taskTime time.Duration
 	classes  []history // by class: tasks of completed jobs
@@ -80,12 +78,12 @@ type history struct {
 // class, or taskTime until there are any; and the final mean is that of the samples.
 // xi is rounded to a multiple of 2^-16. Zero stands for 1 and for one minute.
 // It is for research.
-func NewTrainer(xi float64, taskTime time.Duration) *Trainer {
-	return &Trainer{xi: (&sojourn.Job{Weight: xi}).WeightUnits(), taskTime: cmp.Or(taskTime, option.DefaultTaskTime)}
+func NewTrainer(xi float64, taskTime time.Duration) Estimator {
+	return &trainer{xi: (&sojourn.Job{Weight: xi}).WeightUnits(), taskTime: cmp.Or(taskTime, option.DefaultTaskTime)}
 }
 
 // Initial implements [Estimator]. The size is never known.
-func (e *Trainer) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
+func (e *trainer) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
 	spec := &job.Phases[phase]
 	size := wide.Mul64(uint64(spec.Tasks), uint64(e.taskTime))
 	if c := int(spec.Class); c < len(e.classes) && e.classes[c].tasks > 0 {
@@ -99,7 +97,7 @@ func (e *Trainer) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
 }
 
 // Final implements [Estimator].
-func (e *Trainer) Final(_ *sojourn.Job, _ int, samples []Sample) time.Duration {
+func (e *trainer) Final(_ *sojourn.Job, _ int, samples []Sample) time.Duration {
 	return mean(samples)
 }
 
@@ -114,7 +112,7 @@ func mean(samples []Sample) time.Duration {
 }
 
 // Completed implements [Estimator].
-func (e *Trainer) Completed(job *sojourn.Job, phase int, tasks int, service time.Duration) {
+func (e *trainer) Completed(job *sojourn.Job, phase int, tasks int, service time.Duration) {
 	c := int(job.Phases[phase].Class)
 	for c >= len(e.classes) {
 		e.classes = append(e.classes, history{})
@@ -123,17 +121,16 @@ func (e *Trainer) Completed(job *sojourn.Job, phase int, tasks int, service time
 	e.classes[c].tasks += uint64(tasks)
 }
 
-// Oracle is an [Estimator] that believes the estimates of jobs: a phase whose tasks all
-// have an estimate is not trained. Another estimator answers for the other phases.
+// NewOracle returns an estimator that believes the estimates of jobs: a phase whose tasks all
+// have an estimate is not trained. It asks next about the other phases. Both it and [NewTrainer]'s can be saved.
 // It is for research.
-type Oracle struct{ Estimator }
+func NewOracle(next Estimator) Estimator { return &believer{next} }
 
-// NewOracle returns an Oracle. It asks next about phases without estimates.
-// It is for research.
-func NewOracle(next Estimator) *Oracle { return &Oracle{next} }
+// A believer believes the estimates of jobs.
+type believer struct{ Estimator }
 
 // Initial implements [Estimator].
-func (e *Oracle) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
+func (e *believer) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
 	spec := &job.Phases[phase]
 	if spec.Estimate > 0 || spec.Estimates != nil && !slices.Contains(spec.Estimates, 0) {
 		return spec.Work(), true

@@ -14,9 +14,17 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
-// A witness is a Trainer that keeps what it is told.
+// saved is an estimator that can be saved.
+type saved struct {
+	hfsp.Estimator
+	sojourn.Snapshotter
+}
+
+func savable(e hfsp.Estimator) saved { return saved{e, e.(sojourn.Snapshotter)} }
+
+// A witness is an estimator that keeps what it is told.
 type witness struct {
-	*hfsp.Trainer
+	saved
 	told *[]time.Duration
 }
 
@@ -24,12 +32,12 @@ func (e witness) Final(j *sojourn.Job, phase int, samples []hfsp.Sample) time.Du
 	for _, s := range samples {
 		*e.told = append(*e.told, s.Service, s.Time())
 	}
-	return e.Trainer.Final(j, phase, samples)
+	return e.Estimator.Final(j, phase, samples)
 }
 
 func (e witness) Completed(j *sojourn.Job, phase, tasks int, service time.Duration) {
 	*e.told = append(*e.told, service)
-	e.Trainer.Completed(j, phase, tasks, service)
+	e.Estimator.Completed(j, phase, tasks, service)
 }
 
 // A report of a task that has run for longer than the driver's clock has, and then one of
@@ -37,7 +45,7 @@ func (e witness) Completed(j *sojourn.Job, phase, tasks int, service time.Durati
 func TestServiceBeforeTheEpoch(t *testing.T) {
 	for _, service := range []time.Duration{1, 11, math.MaxInt64 - 11, math.MaxInt64 - 10, math.MaxInt64 - 9, math.MaxInt64} {
 		var told []time.Duration
-		p := newWith(hfsp.Options{TrainingTasks: 1, Estimator: func() hfsp.Estimator { return witness{hfsp.NewTrainer(0, 0), &told} }})
+		p := newWith(hfsp.Options{TrainingTasks: 1, Estimator: func() hfsp.Estimator { return witness{savable(hfsp.NewTrainer(0, 0)), &told} }})
 		s := stage{t, p}
 		s.slots(0, 0)
 		s.arrive(0, 1, tasks(2, 0))
@@ -100,11 +108,11 @@ func TestExtremes(t *testing.T) {
 		}
 		oracle, xi, taskTime := rapid.Bool().Draw(t, "oracle"), opts.Xi, opts.DefaultTaskTime
 		opts.Estimator = func() hfsp.Estimator {
-			w := witness{hfsp.NewTrainer(xi, taskTime), &told}
+			w := witness{savable(hfsp.NewTrainer(xi, taskTime)), &told}
 			if !oracle {
 				return w
 			}
-			return wild{hfsp.NewOracle(w)}
+			return wild{savable(hfsp.NewOracle(w))}
 		}
 		p := newWith(opts)
 		now := sojourn.Time(0)
@@ -214,15 +222,15 @@ func TestExtremes(t *testing.T) {
 }
 
 // wild makes of each size nothing, or the most that there is.
-type wild struct{ *hfsp.Oracle }
+type wild struct{ saved }
 
 func (e wild) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
-	size, known := e.Oracle.Initial(job, phase)
+	size, known := e.Estimator.Initial(job, phase)
 	return e.size(job, phase, size), known
 }
 
 func (e wild) Final(job *sojourn.Job, phase int, samples []hfsp.Sample) time.Duration {
-	return e.size(job, phase, e.Oracle.Final(job, phase, samples))
+	return e.size(job, phase, e.Estimator.Final(job, phase, samples))
 }
 
 func (wild) size(job *sojourn.Job, phase int, size time.Duration) time.Duration {

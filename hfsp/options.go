@@ -38,8 +38,8 @@ type Options struct {
 	DefaultTaskTime time.Duration
 
 	// Estimator, unless nil, returns a new estimator. Nil means that of the paper, a
-	// [Trainer] of Xi and DefaultTaskTime, which ignores Phase.Estimate and
-	// Phase.Estimates. An Oracle believes them: see [NewOracle].
+	// [NewTrainer] of Xi and DefaultTaskTime, which ignores Phase.Estimate and
+	// Phase.Estimates. [NewOracle] believes them.
 	// It is for research.
 	Estimator func() Estimator
 

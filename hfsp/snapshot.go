@@ -276,14 +276,14 @@ func restoreHistory(r *snapshot.Reader) history {
 	return h
 }
 
-func (e *Trainer) header() snapshot.Header {
+func (e *trainer) header() snapshot.Header {
 	return snapshot.Header{Policy: "hfsp.Trainer", Version: 1, Options: []snapshot.Option{
 		snapshot.Opt("xi", e.xi), snapshot.Opt("default-task-time", e.taskTime),
 	}}
 }
 
 // AppendBinary implements [sojourn.Snapshotter] together with UnmarshalBinary.
-func (e *Trainer) AppendBinary(dst []byte) ([]byte, error) {
+func (e *trainer) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, e.header(), func(w *snapshot.Writer) {
 		w.Len(len(e.classes))
 		for _, h := range e.classes {
@@ -294,7 +294,7 @@ func (e *Trainer) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 // UnmarshalBinary restores what AppendBinary has saved.
-func (e *Trainer) UnmarshalBinary(data []byte) error {
+func (e *trainer) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(e, data, e.header(), func() { e.classes = nil }, func(r *snapshot.Reader) {
 		e.classes = make([]history, r.Below(sojourn.MaxClasses+1))
 		for i := range e.classes {
@@ -303,16 +303,16 @@ func (e *Trainer) UnmarshalBinary(data []byte) error {
 	})
 }
 
-func (e *Oracle) header() snapshot.Header {
+func (e *believer) header() snapshot.Header {
 	return snapshot.Header{Policy: "hfsp.Oracle", Version: 1}
 }
 
 // AppendBinary implements [sojourn.Snapshotter] together with UnmarshalBinary.
-func (e *Oracle) AppendBinary(dst []byte) ([]byte, error) {
+func (e *believer) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, e.header(), func(w *snapshot.Writer) { saveEstimator(w, e.Estimator) })
 }
 
 // UnmarshalBinary restores what AppendBinary has saved.
-func (e *Oracle) UnmarshalBinary(data []byte) error {
+func (e *believer) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(e, data, e.header(), func() {}, func(r *snapshot.Reader) { restoreEstimator(r, e.Estimator) })
 }

@@ -280,9 +280,8 @@ func TestAllReadersAreTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	reasons := map[string]string{
-		"account.Account.Restore":     "events, and the snapshot that snapshot.Restore reads",
-		"hfsp.Oracle.UnmarshalBinary": "through snapshot.Restore", "hfsp.Trainer.UnmarshalBinary": "through snapshot.Restore",
-		"door.Door.Pause": "its name is made safe first, by poolName", "door.Door.SetWeight": "its name is made safe first, by poolName",
+		"account.Account.Restore": "events, and the snapshot that snapshot.Restore reads",
+		"door.Door.Pause":         "its name is made safe first, by poolName", "door.Door.SetWeight": "its name is made safe first, by poolName",
 		"journal.Journal.UnmarshalBinary": "that of the policy in it",
 		"live.Handler":                    "it is the owner's",
 		"live.Save":                       "its errors name numbers",
