@@ -39,7 +39,7 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkWrite(b *testing.B) {
 	jobs := readAll(b, strings.Replace(goodLine, `"time":1`, `"time":[15.123]`, 1))
 	var size int
-	w := NewWriter(io.Discard, WriteOptions{})
+	w := NewWriter(io.Discard, nil)
 	b.ReportAllocs()
 	for b.Loop() {
 		jobs[0].ID++

@@ -33,7 +33,7 @@ func ExampleRead() {
 func ExampleReadSWIM() {
 	const swim = "job0\t49\t49\t740773\t2339561\t627471\n" + "job4\t208\t11\t3623279\t0\t9838062\n"
 	jobs := trace.ReadSWIM(strings.NewReader(swim), trace.SWIMOptions{Overhead: 5 * time.Second})
-	if err := trace.Write(os.Stdout, jobs, trace.WriteOptions{}); err != nil {
+	if err := trace.Write(os.Stdout, jobs); err != nil {
 		fmt.Println(err)
 	}
 	// Output:

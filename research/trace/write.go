@@ -15,16 +15,9 @@ import (
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
-// WriteOptions say how to write a workload. The zero value is the plain case.
-type WriteOptions struct {
-	// Nodes returns the name of a node, which is not empty and not that of
-	// another node. Nil means "n" and the number.
-	Nodes func(sojourn.NodeID) string
-}
-
-// Write writes a workload. It ends at the first error of jobs or of w.
-func Write(w io.Writer, jobs iter.Seq2[*sim.Job, error], o WriteOptions) error {
-	tw := NewWriter(w, o)
+// Write writes a workload as a [Writer] does. It ends at the first error of jobs or of w.
+func Write(w io.Writer, jobs iter.Seq2[*sim.Job, error]) error {
+	tw := NewWriter(w, nil)
 	for j, err := range jobs {
 		if err != nil {
 			return err
@@ -41,17 +34,18 @@ func Write(w io.Writer, jobs iter.Seq2[*sim.Job, error], o WriteOptions) error {
 // Phase to state estimates become one, and that the class of a phase of AnyClass becomes 0.
 type Writer struct {
 	w        io.Writer
-	o        WriteOptions
+	nodes    func(sojourn.NodeID) string
 	arrivals arrivals
 	line     []byte
 }
 
-// NewWriter returns a Writer that writes each line to w at once, so w should be buffered.
-func NewWriter(w io.Writer, o WriteOptions) *Writer {
-	if o.Nodes == nil {
-		o.Nodes = func(id sojourn.NodeID) string { return "n" + strconv.FormatUint(uint64(id), 10) }
+// NewWriter returns a Writer that writes each line to w at once, so w should be buffered. nodes returns the name of a node,
+// which is not empty and not that of another node. Nil means "n" and the number.
+func NewWriter(w io.Writer, nodes func(sojourn.NodeID) string) *Writer {
+	if nodes == nil {
+		nodes = func(id sojourn.NodeID) string { return "n" + strconv.FormatUint(uint64(id), 10) }
 	}
-	return &Writer{w: w, o: o, arrivals: newArrivals()}
+	return &Writer{w: w, nodes: nodes, arrivals: newArrivals()}
 }
 
 // Write writes a job. It writes nothing and returns an error if the format
@@ -172,12 +166,12 @@ func (w *Writer) appendPhase(dst []byte, p *sojourn.Phase, anyClass bool, times 
 				dst = append(dst, ',')
 			}
 			for _, id := range p.Inputs.Of(i) {
-				if name := w.o.Nodes(id); name == "" || !utf8.ValidString(name) {
+				if name := w.nodes(id); name == "" || !utf8.ValidString(name) {
 					return nil, fmt.Errorf("name %q of node %d is empty or not UTF-8", name, id)
 				}
 			}
 			dst = appendList(dst, p.Inputs.Of(i), func(dst []byte, id sojourn.NodeID) []byte {
-				return appendString(dst, w.o.Nodes(id))
+				return appendString(dst, w.nodes(id))
 			})
 		}
 		dst = append(dst, ']')

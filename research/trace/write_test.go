@@ -19,7 +19,7 @@ import (
 // write writes jobs that have no fault.
 func write(t interface{ Fatalf(string, ...any) }, jobs []*sim.Job) string {
 	var buf bytes.Buffer
-	if err := Write(&buf, sim.Jobs(jobs...), WriteOptions{}); err != nil {
+	if err := Write(&buf, sim.Jobs(jobs...)); err != nil {
 		t.Fatalf("Write: %v", err)
 	}
 	return buf.String()
@@ -210,7 +210,7 @@ func TestWriteRefuses(t *testing.T) {
 			}
 		}
 		var buf bytes.Buffer
-		w := NewWriter(&buf, WriteOptions{Nodes: nodes})
+		w := NewWriter(&buf, nodes)
 		if err := w.Write(job(1)); err != nil {
 			t.Fatal(err)
 		}
@@ -236,10 +236,10 @@ func TestWriteEndsAtTheFirstError(t *testing.T) {
 		_ = yield(readAll(t, goodLine)[0], nil) && yield(nil, failure)
 	}
 	var buf bytes.Buffer
-	if err := Write(&buf, jobs, WriteOptions{}); err != failure || buf.String() != goodLine {
+	if err := Write(&buf, jobs); err != failure || buf.String() != goodLine {
 		t.Errorf("error %v after %q, want %v after %q", err, buf.String(), failure, goodLine)
 	}
-	if err := Write(broken{failure}, sim.Jobs(readAll(t, goodLine)...), WriteOptions{}); err != failure {
+	if err := Write(broken{failure}, sim.Jobs(readAll(t, goodLine)...)); err != failure {
 		t.Errorf("error %v, want that of the writer, %v", err, failure)
 	}
 }

@@ -71,7 +71,7 @@ func text(t testing.TB, name string, seed uint64, options string) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	if err := trace.Write(&b, seq, trace.WriteOptions{}); err != nil {
+	if err := trace.Write(&b, seq); err != nil {
 		t.Fatalf("%s, seed %d, %s: %v", name, seed, options, err)
 	}
 	return b.String()
@@ -498,7 +498,7 @@ func TestExtremeOptions(t *testing.T) {
 		if err != nil {
 			return
 		}
-		w := trace.NewWriter(io.Discard, trace.WriteOptions{})
+		w := trace.NewWriter(io.Discard, nil)
 		for j, err := range seq {
 			if err != nil {
 				return

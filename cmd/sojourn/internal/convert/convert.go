@@ -30,7 +30,7 @@ func (f *Conversion) Write(to, notes io.Writer, in []Input, c *input.Cluster) er
 		return err
 	}
 	m := new(input.Meter)
-	text, err := spooled(jobs, trace.WriteOptions{Nodes: h.name}, m)
+	text, err := spooled(jobs, h.name, m)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (f *Conversion) Write(to, notes io.Writer, in []Input, c *input.Cluster) er
 			return err
 		}
 		changed := new(input.Meter)
-		scaled, err := spooled(rescaled(text, h, scale), trace.WriteOptions{Nodes: h.name}, changed)
+		scaled, err := spooled(rescaled(text, h, scale), h.name, changed)
 		if err != nil {
 			return err
 		}

@@ -13,12 +13,12 @@ import (
 )
 
 // spooled writes jobs to a temporary file, and has m see them.
-func spooled(jobs iter.Seq2[*sim.Job, error], o trace.WriteOptions, m *input.Meter) (*files.Spool, error) {
+func spooled(jobs iter.Seq2[*sim.Job, error], nodes func(sojourn.NodeID) string, m *input.Meter) (*files.Spool, error) {
 	s, err := files.NewSpool("")
 	if err != nil {
 		return nil, err
 	}
-	if err := fill(s, jobs, o, m); err != nil {
+	if err := fill(s, jobs, nodes, m); err != nil {
 		s.Remove()
 		return nil, err
 	}
@@ -26,9 +26,9 @@ func spooled(jobs iter.Seq2[*sim.Job, error], o trace.WriteOptions, m *input.Met
 }
 
 // fill writes jobs to a temporary file, and goes back to its beginning.
-func fill(s *files.Spool, jobs iter.Seq2[*sim.Job, error], o trace.WriteOptions, m *input.Meter) error {
+func fill(s *files.Spool, jobs iter.Seq2[*sim.Job, error], nodes func(sojourn.NodeID) string, m *input.Meter) error {
 	buf := bufio.NewWriterSize(s, 1<<16)
-	w := trace.NewWriter(buf, o)
+	w := trace.NewWriter(buf, nodes)
 	for j, err := range ahead(jobs) {
 		if err != nil {
 			return err

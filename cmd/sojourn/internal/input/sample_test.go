@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write sample.jsonl anew")
 // makeSample makes the built-in workload.
 func TestSample(t *testing.T) {
 	var got bytes.Buffer
-	if err := trace.Write(&got, makeSample(t).All(), trace.WriteOptions{}); err != nil {
+	if err := trace.Write(&got, makeSample(t).All()); err != nil {
 		t.Fatal(err)
 	}
 	if *update {

@@ -28,7 +28,7 @@ func WriteTwice(to, terminal io.Writer, jobs iter.Seq2[*sim.Job, error]) error {
 	bar = progress.New(terminal, "writing", n)
 	defer bar.Clear()
 	out := bufio.NewWriterSize(to, 1<<16)
-	w := trace.NewWriter(out, trace.WriteOptions{})
+	w := trace.NewWriter(out, nil)
 	for j, err := range jobs {
 		if err != nil {
 			return err
