@@ -55,27 +55,23 @@ type lateTask struct {
 // from the last phase to the first.
 func formOf(job *plan.Job) jobForm {
 	var form jobForm
-	var next []time.Duration // q_v of the next phase
+	longest := time.Duration(0) // q_v of the next phase
 	for k := len(job.Phases) - 1; k >= 0; k-- {
-		p := &job.Phases[k]
-		longest := time.Duration(0) // q_v
-		if waits(job, k+1) {
-			longest = slices.Max(next)
-		}
-		q := make([]time.Duration, p.Tasks)
-		for u := range q {
-			q[u] = p.TimeOf(u)
+		p, after := &job.Phases[k], longest
+		longest = 0
+		for u := range p.Tasks {
+			q := p.TimeOf(u)
 			if waits(job, k+1) {
-				q[u] += delay(p, u) + longest
+				q += delay(p, u) + after
 			}
+			longest = max(longest, q)
 			if p.TimeOf(u) > 0 {
-				form.tasks = append(form.tasks, lateTask{p.Class, p.TimeOf(u), 2*q[u] - p.TimeOf(u)})
+				form.tasks = append(form.tasks, lateTask{p.Class, p.TimeOf(u), 2*q - p.TimeOf(u)})
 			}
 		}
 		if !waits(job, k) {
-			form.c = max(form.c, time.Duration(job.Release)+slices.Max(q))
+			form.c = max(form.c, time.Duration(job.Release)+longest)
 		}
-		next = q
 	}
 	return form
 }
