@@ -43,7 +43,7 @@
 //	threshold  t = floor(l k/15 + 1/2), from 0 to k
 //
 // and a task of the phase may start if more than t slots are free. It may also start if the job is the only live
-// one and the phase has fewer than 8 N tasks . If lengths are not known, l is 0 for r = 0, and 15 otherwise ([LevelUnknown]). Among the
+// one and the phase has fewer than 8 N tasks. If lengths are not known, l is 0 for r = 0, and 15 otherwise ([LevelUnknown]). Among the
 // jobs that may start, the policy's order decides. If none may start, the slot stays free. The
 // driver offers it again after the next event, so the reserve needs no timer.
 //
