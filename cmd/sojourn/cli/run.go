@@ -72,8 +72,7 @@ func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(i int)
 		results, err := s.Run(ctx, terminal(cmd, f.quiet), specs, nil)
 		return s, results, err
 	}
-	f.output.Batsim = f.csv == csvBatsim
-	by := report.Invocation{Version: version(), Command: cmd.Name(), Flags: givenFlags(cmd)}
+	by := report.Invocation{Version: version(), Command: cmd.Name(), Flags: givenFlags(cmd), Batsim: f.csv == csvBatsim}
 	results, err := report.WriteRuns(ctx, terminal(cmd, f.quiet), s, specs, &f.output.Folder, dir, by)
 	return s, results, err
 }

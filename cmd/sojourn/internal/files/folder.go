@@ -32,9 +32,6 @@ var outputFiles = []string{Jobs, Tasks, History, Run, Plan, Seeds, Sweep, Report
 type Folder struct {
 	Dir   string
 	Force bool // what an earlier run wrote is replaced
-
-	// Batsim asks for a file with the columns of Batsim's jobs as well.
-	Batsim bool
 }
 
 // Check returns an error if the folder is in use: if it is not empty, or with --force,
@@ -91,8 +88,6 @@ type Output struct {
 	to   *Folder
 	dir  string // its place
 	Temp string // where it is until commit, "" after that
-
-	Batsim bool // as of its folder
 }
 
 // Create starts an output.
@@ -113,7 +108,7 @@ func (f *Folder) Create() (*Output, error) {
 		return nil, fmt.Errorf("-o %s: %w", f.Dir, Cause(err))
 	}
 	begin(temp)
-	return &Output{f, dir, temp, f.Batsim}, os.Chmod(temp, 0o755)
+	return &Output{f, dir, temp}, os.Chmod(temp, 0o755)
 }
 
 // Commit moves the output to its place, unless the place has come into use meanwhile.

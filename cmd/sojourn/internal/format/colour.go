@@ -1,6 +1,8 @@
 package format
 
 import (
+	"bytes"
+	"fmt"
 	"io"
 	"strings"
 )
@@ -18,68 +20,41 @@ const (
 	plain = "\x1b[0m"
 )
 
-// A Painter writes lines for a terminal: verdicts in bold green.
+// A Painter writes lines for a terminal: verdicts in bold green. A line is a verdict if it begins with the mark, or below one
+// with as many spaces.
 type Painter struct {
 	To      io.Writer
-	begun   string // of a line that may become a verdict
-	verdict bool   // the line is one, or continues one
-	inside  bool   // the line has begun
+	line    []byte // the latest, unless it has ended
+	verdict bool   // the line before is one, or continues one
 }
 
-// Write writes text, coloured.
+// Write writes the lines that have ended, coloured.
 func (p *Painter) Write(text []byte) (int, error) {
-	var out strings.Builder
-	for _, c := range text {
-		p.add(&out, c)
+	p.line = append(p.line, text...)
+	var out bytes.Buffer
+	for {
+		line, rest, ended := bytes.Cut(p.line, []byte("\n"))
+		if !ended {
+			break
+		}
+		p.line = rest
+		indented := bytes.HasPrefix(line, []byte(strings.Repeat(" ", len(verdictMark))))
+		if p.verdict = bytes.HasPrefix(line, []byte(verdictMark)) || p.verdict && indented; p.verdict {
+			line = fmt.Append(nil, bold+green, string(line), plain)
+		}
+		out.Write(line)
+		out.WriteByte('\n')
 	}
-	if _, err := io.WriteString(p.To, out.String()); err != nil {
+	if _, err := p.To.Write(out.Bytes()); err != nil {
 		return 0, err
 	}
 	return len(text), nil
 }
 
-// add adds a byte. A line is a verdict if it begins with the mark, or with as many spaces
-// below one.
-func (p *Painter) add(out *strings.Builder, c byte) {
-	if p.inside {
-		if c == '\n' {
-			p.end(out)
-		}
-		out.WriteByte(c)
-		return
-	}
-	p.begun += string(c)
-	switch n := len(p.begun); {
-	case p.verdict && p.begun == strings.Repeat(" ", n) || p.begun == verdictMark[:n]:
-		if n < len(verdictMark) {
-			return
-		}
-		p.verdict = true
-		out.WriteString(bold + green)
-	default:
-		p.verdict = false
-	}
-	p.inside = true
-	rest := p.begun
-	p.begun = ""
-	if strings.HasSuffix(rest, "\n") {
-		p.inside = false
-	}
-	out.WriteString(rest)
-}
-
-// end ends a line.
-func (p *Painter) end(out *strings.Builder) {
-	if p.verdict {
-		out.WriteString(plain)
-	}
-	p.inside = false
-}
-
-// Close writes what is held back.
+// Close writes a line that has not ended.
 func (p *Painter) Close() error {
-	rest := p.begun
-	p.begun = ""
-	_, err := io.WriteString(p.To, rest)
+	rest := p.line
+	p.line = nil
+	_, err := p.To.Write(rest)
 	return err
 }

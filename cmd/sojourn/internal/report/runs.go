@@ -62,7 +62,7 @@ func runInto(ctx context.Context, terminal io.Writer, s *trial.Scenario, specs [
 			return nil, err
 		}
 		defer jobs[i].Spool.Remove()
-		if out.Batsim {
+		if by.Batsim {
 			if boxes[i], err = createBatsim(dirs[i], s.Workload.Name); err != nil {
 				return nil, err
 			}
@@ -203,6 +203,7 @@ type runSummary struct {
 type Invocation struct {
 	Version, Command string
 	Flags            map[string]string
+	Batsim           bool // a file with the columns of Batsim's jobs is wanted as well
 }
 
 // writeRun writes run.json.
