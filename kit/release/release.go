@@ -275,6 +275,8 @@ func (p *Policy) As(target any) bool {
 		return inside.Pass(p.in.Policy, target)
 	case *sojourn.Promiser:
 		return inside.Pass(p.in.Policy, target)
+	case *sojourn.Sharer:
+		return inside.Pass(p.in.Policy, target)
 	}
 	return false
 }

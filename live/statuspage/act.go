@@ -40,8 +40,8 @@ func (a *actions) may(r *http.Request) bool { return a.allowed != nil && a.allow
 
 // own reports whether a POST comes from a page of this origin, as far as the browser says.
 func own(r *http.Request) bool {
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
-		return false
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin" // of a proxy, the host may be another one than the browser's
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)

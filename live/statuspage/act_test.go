@@ -132,6 +132,9 @@ func TestActionsOfOtherSites(t *testing.T) {
 		if w := post(h, url.Values{"token": {token}, "do": {strings.Repeat("x", 1<<20)}}); w.Code != 400 {
 			t.Errorf("a form of a megabyte: %d", w.Code)
 		}
+		if w := post(h, url.Values{"token": {token}, "do": {"pause"}, "pool": {"web"}}, "Sec-Fetch-Site", "same-origin", "Origin", "https://dash.example"); w.Code != 303 {
+			t.Errorf("a page of the same origin, behind a proxy that gives the host another name: %d", w.Code)
+		}
 		if w := ask(h, "/act?"+good.Encode()); w.Code != 405 {
 			t.Errorf("GET: %d", w.Code)
 		}

@@ -3,6 +3,7 @@ package statuspage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -55,6 +56,9 @@ func (f *forecasts) soon(ctx context.Context, c change) (*forecast.Forecast, err
 		defer stop()
 		begun, n := time.Now(), &foreseen{}
 		defer func() {
+			if bug := recover(); bug != nil { // of a policy: the program goes on, and the page says so
+				n.Forecast, n.err = nil, fmt.Errorf("the forecast has panicked: %v", bug)
+			}
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			n.at, n.took = time.Now(), time.Since(begun)

@@ -195,7 +195,11 @@ func WithPolicy(name string, make func() (sojourn.Policy, error)) Option {
 
 // WithRecorder shows what a recorder has kept: the last hour, jobs that have ended, attempts. It is the Options.Observer of the pool.
 func WithRecorder(r *Recorder) Option {
-	return func(s *site) { s.board.rec = r }
+	return func(s *site) {
+		if r != nil {
+			s.board.rec = r
+		}
+	}
 }
 
 // A site is what a handler has.

@@ -2,6 +2,7 @@
 'use strict';
 (() => {
 	const main = document.getElementById('main'), base = main.dataset.base, status = document.getElementById('status'), button = document.getElementById('pause');
+	if (location.pathname.endsWith('/act')) history.replaceState(null, '', './'); // an action was refused: what is renewed is the page
 	let paused = false, busy = false, again = false, heard = 0, renewed = new Date();
 
 	const time = t => t.toTimeString().slice(0, 8);

@@ -368,6 +368,7 @@ func (r *Recorder) note(n live.Note) {
 	}
 	switch n.Kind {
 	case live.JobRevised:
+		r.move(j, int32(tasksOf(n.Job)-tasksOf(j.spec)), 0)
 		j.spec = n.Job
 	case live.JobStuck:
 		j.trouble().stuck = line(n.Err)
@@ -453,21 +454,25 @@ func line(err error) string {
 	return short(text)
 }
 
-// short returns a text of at most mostText bytes and a sign that it was longer.
+// short returns a text of at most mostText bytes and a sign that it was longer. It keeps nothing of a longer text alive.
 func short(text string) string {
 	if len(text) <= mostText {
-		return text
+		return strings.Clone(text)
 	}
 	return strings.ToValidUTF8(text[:mostText], "") + "…"
 }
 
+// tasksOf returns how many tasks a job has.
+func tasksOf(spec *sojourn.Job) (n int) {
+	for i := range spec.Phases {
+		n += spec.Phases[i].Tasks
+	}
+	return n
+}
+
 // enter enters a live job.
 func (r *Recorder) enter(spec *sojourn.Job, at, since sojourn.Time, done int) *job {
-	tasks := 0
-	for i := range spec.Phases {
-		tasks += spec.Phases[i].Tasks
-	}
-	j := &job{spec: spec, tenant: r.tenant(spec.Pool), at: at, since: since, waiting: int32(tasks - done), done: int32(done), started: done > 0, place: -1}
+	j := &job{spec: spec, tenant: r.tenant(spec.Pool), at: at, since: since, waiting: int32(tasksOf(spec) - done), done: int32(done), started: done > 0, place: -1}
 	r.jobs.put(spec.ID, j)
 	for _, t := range []*tenant{j.tenant, r.all} {
 		t.live++

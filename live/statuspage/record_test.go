@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/live"
@@ -223,5 +224,27 @@ func TestCulprit(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%v slots, shares %v: the first waits because of %d, want %d", c.running, c.entitled, got, c.want)
 		}
+	}
+}
+
+// Tasks that are added to a job wait like the others, and what waits never counts below 0.
+func TestAddedTasksWait(t *testing.T) {
+	r := NewRecorder()
+	open := &sojourn.Job{ID: 1, Pool: "web", Open: true, Phases: []sojourn.Phase{{}}}
+	r.Note(live.Note{Kind: live.JobSubmitted, Job: open})
+	more := *open
+	more.Phases = []sojourn.Phase{{Tasks: 3}}
+	r.Note(live.Note{Kind: live.JobRevised, Job: &more})
+	r.Note(live.Note{Kind: live.TaskStarted, Job: &more, Task: sojourn.TaskID{Job: 1}, Attempt: 1, Slot: 1})
+	if r.all.waiting != 2 || r.all.running != 1 || r.jobs.get(1).waiting != 2 {
+		t.Errorf("%d tasks wait and %d run, want 2 and 1", r.all.waiting, r.all.running)
+	}
+}
+
+// A short text keeps nothing of the long one alive of which it is the beginning.
+func TestShortTextsAreCopies(t *testing.T) {
+	long := strings.Repeat("a", mostText) + "\n" + strings.Repeat("b", 1<<20)
+	if s := short(long[:mostText]); unsafe.StringData(s) == unsafe.StringData(long) {
+		t.Error("the text is a part of the long one")
 	}
 }
