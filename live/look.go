@@ -1,9 +1,13 @@
 package live
 
-import "github.com/sojourn-sched/sojourn"
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+)
 
 // A look is what package live/statuspage asks of the pool that it observes, besides what everybody may ask. Nothing here looks at
-// more jobs than it is told to (TestLook).
+// more jobs than it is told to (TestLook), and those whose promises are void.
 type look struct{ p *Pool }
 
 // watched shows the pool to its observer, if that wants to look at it, before anything is told.
@@ -34,6 +38,34 @@ func (l look) Status(ids []sojourn.JobID) (st Status, next []sojourn.Time) {
 		}
 	}
 	return st, next
+}
+
+// Stuck says of each of the given jobs whether it cannot go on now, unless something changes that the pool does not do by itself:
+// see [JobStuck].
+func (l look) Stuck(ids []sojourn.JobID) []bool {
+	p := l.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	dead, _ := p.deadlocked()
+	still := make([]bool, len(ids))
+	for i, id := range ids {
+		if h := p.jobs.get(id); h != nil {
+			_, lacks := p.classes.lacks(h)
+			still[i] = lacks || h.more.get().parked || slices.ContainsFunc(dead, func(a *attempt) bool { return a.h == h })
+		}
+	}
+	return still
+}
+
+// Void returns the live jobs whose promises are void: see [sojourn.Promiser].
+func (l look) Void() []sojourn.JobID {
+	p := l.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if promiser, ok := sojourn.As[sojourn.Promiser](p.policy); ok && !p.over {
+		return promiser.AppendVoid(nil)
+	}
+	return nil
 }
 
 // Hasten lets the tasks of a job that wait after a failure start now. It reports false if there are none.

@@ -89,18 +89,32 @@ func (h *Handle) waits(ctx context.Context) (over func()) {
 	}
 }
 
-// noteDeadlock tells the observer of attempts that wait for jobs that cannot end before these attempts do. It begins with
-// all attempts that wait, and leaves out those whose jobs can end all the same, until no more can be left out.
+// noteDeadlock tells the observer of attempts that wait for jobs that cannot end before these attempts do.
 func (p *Pool) noteDeadlock() {
-	if p.waiting == 0 || p.announce.to == nil || p.broken != nil {
+	if p.announce.to == nil {
 		return
+	}
+	list, blocked := p.deadlocked()
+	for _, a := range list {
+		if !a.stuck {
+			a.stuck = true
+			h := a.waits[slices.IndexFunc(a.waits, blocked)]
+			p.announce.task(JobStuck, a, fmt.Errorf("%w: attempt %d at task %v waits for job %d", ErrDeadlock, a.Attempt, a.Task, h.spec.ID))
+		}
+	}
+}
+
+// deadlocked returns the attempts that wait for jobs that cannot end before these attempts do, and which jobs are such. It begins with
+// all attempts that wait, and leaves out those whose jobs can end all the same, until no more can be left out.
+func (p *Pool) deadlocked() (list []*attempt, blocked func(*Handle) bool) {
+	if p.waiting == 0 || p.broken != nil {
+		return nil, nil
 	}
 	type phase struct {
 		h *Handle
 		i int
 	}
 	var (
-		list    []*attempt          // that wait and may be stuck
 		stuck   = map[*Handle]int{} // attempts of each job in list
 		running = map[phase]int{}
 		open    [sojourn.MaxClasses]int // slots by class that may get free
@@ -120,7 +134,7 @@ func (p *Pool) noteDeadlock() {
 			running[phase{s.a.h, int(s.a.Task.Phase)}]++
 		}
 	}
-	blocked := func(h *Handle) bool {
+	blocked = func(h *Handle) bool {
 		if h.ended || h.err != nil {
 			return false
 		}
@@ -144,11 +158,5 @@ func (p *Pool) noteDeadlock() {
 			return true
 		})
 	}
-	for _, a := range list {
-		if !a.stuck {
-			a.stuck = true
-			h := a.waits[slices.IndexFunc(a.waits, blocked)]
-			p.announce.task(JobStuck, a, fmt.Errorf("%w: attempt %d at task %v waits for job %d", ErrDeadlock, a.Attempt, a.Task, h.spec.ID))
-		}
-	}
+	return list, blocked
 }

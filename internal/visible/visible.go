@@ -27,7 +27,7 @@ func Text(s string) string {
 			b.WriteString(`\r`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case !obeyed(r):
+		case !Obeyed(r):
 			b.WriteRune(r)
 		case r < 0x10000:
 			fmt.Fprintf(&b, `\u%04x`, r)
@@ -41,7 +41,7 @@ func Text(s string) string {
 
 func clean(s string) bool {
 	for i, r := range s {
-		if obeyed(r) || r == utf8.RuneError && invalid(s[i:]) {
+		if Obeyed(r) || r == utf8.RuneError && invalid(s[i:]) {
 			return false
 		}
 	}
@@ -54,15 +54,15 @@ func invalid(s string) bool {
 	return size == 1
 }
 
-// obeyed reports whether terminals do something else with a character than to show it: control characters, marks and
-// overrides of the direction, separators of lines, a mark of the order of bytes, annotations, and tags.
-func obeyed(r rune) bool {
+// Obeyed reports whether terminals and browsers do something else with a character than to show it: control characters, marks and
+// overrides of the direction, separators of lines, what has no width (but for the joiners that scripts and emoji need), annotations, and tags.
+func Obeyed(r rune) bool {
 	switch {
 	case r < ' ', 0x7f <= r && r <= 0x9f:
 		return true
 	case r == 0x61c, r == 0x200e, r == 0x200f, 0x2028 <= r && r <= 0x202e, 0x2066 <= r && r <= 0x2069:
 		return true
-	case r == 0xfeff, 0xfff9 <= r && r <= 0xfffb, 0xe0000 <= r && r <= 0xe007f:
+	case r == 0xad, r == 0x180e, r == 0x200b, 0x2060 <= r && r <= 0x2064, r == 0xfeff, 0xfff9 <= r && r <= 0xfffb, 0xe0000 <= r && r <= 0xe007f:
 		return true
 	}
 	return false

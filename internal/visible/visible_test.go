@@ -19,6 +19,7 @@ func TestText(t *testing.T) {
 		"\x7f\u0085\u009b31m":                 `\u007f\u0085\u009b31m`,
 		"\u202egpj.exe\u202c\u2066\u200f":     `\u202egpj.exe\u202c\u2066\u200f`,
 		"\u2028\u2029\ufeff":                  `\u2028\u2029\ufeff`,
+		"web\u200b\u00ad\u2060":               `web\u200b\u00ad\u2060`,
 		"\xff\x9b\xc3(\xed\xa0\x80\xf5\ufffd": `\xff\x9b\xc3(\xed\xa0\x80\xf5` + "\ufffd",
 		"a\U000e0041":                         `a\udb40\udc41`,
 	} {

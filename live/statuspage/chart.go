@@ -58,22 +58,22 @@ func (s *snap) charts() [2]chart {
 func (s *snap) chart(title string, of func(part) int, all func(*sample) int, least int) chart {
 	c := chart{Title: title}
 	points := append(slices.Clone(s.hour), s.present())
-	sum, tenants := map[*tenant]int{}, []*tenant{}
+	sum, tenants := map[*who]int{}, []*who{}
 	for i := range points {
 		for _, p := range points[i].of {
-			if p.t != nil && of(p) > 0 {
-				if sum[p.t] == 0 {
-					tenants = append(tenants, p.t)
+			if p.who != nil && of(p) > 0 {
+				if sum[p.who] == 0 {
+					tenants = append(tenants, p.who)
 				}
-				sum[p.t] += of(p)
+				sum[p.who] += of(p)
 			}
 		}
 	}
-	slices.SortStableFunc(tenants, func(a, b *tenant) int { return sum[b] - sum[a] })
+	slices.SortStableFunc(tenants, func(a, b *who) int { return sum[b] - sum[a] })
 	if len(tenants) > 7 {
 		tenants = tenants[:7]
 	}
-	slices.SortFunc(tenants, func(a, b *tenant) int { return a.number - b.number })
+	slices.SortFunc(tenants, func(a, b *who) int { return a.number - b.number })
 	top := max(1, least)
 	for i := range points {
 		top = max(top, all(&points[i]))
@@ -87,10 +87,10 @@ func (s *snap) chart(title string, of func(part) int, all func(*sample) int, lea
 	// heights[k] has the height of the stack below and above layer k, by point; the last layer is all others.
 	heights := make([][]float64, len(tenants)+2)
 	for i := range points {
-		at, in := 0.0, map[*tenant]int{}
+		at, in := 0.0, map[*who]int{}
 		for _, p := range points[i].of {
-			if p.t != nil {
-				in[p.t] = of(p)
+			if p.who != nil {
+				in[p.who] = of(p)
 			}
 		}
 		for k, t := range tenants {
@@ -138,7 +138,7 @@ func (s *snap) chart(title string, of func(part) int, all func(*sample) int, lea
 		b.WriteString(strings.Join(back, ""))
 		b.WriteString(`Z"/>`)
 		if n := len(points) - 1; high[n] > low[n] {
-			labels = append(labels, label{y((high[n] + low[n]) / 2), short40(cmpName(name)), class})
+			labels = append(labels, label{y((high[n] + low[n]) / 2), short40(name), class})
 		}
 	}
 	slices.SortStableFunc(labels, func(a, b label) int { return int(100 * (b.y - a.y)) }) // from the bottom up
@@ -160,7 +160,7 @@ func (s *snap) chart(title string, of func(part) int, all func(*sample) int, lea
 	c.SVG = template.HTML(b.String())
 	c.Head = []string{"Time", "All"}
 	for _, t := range tenants {
-		c.Head = append(c.Head, shown(cmpName(t.name)))
+		c.Head = append(c.Head, shown(t.name))
 	}
 	for i := len(points) - 1; i >= 0; i -= 30 {
 		row := []string{s.clock(points[i].at), count(all(&points[i]))}
@@ -176,7 +176,7 @@ func (s *snap) chart(title string, of func(part) int, all func(*sample) int, lea
 func (s *snap) present() sample {
 	x := sample{at: s.now, waiting: s.all.Waiting, running: s.all.Busy}
 	for i := range s.tenants[:min(len(s.tenants), inSample)] {
-		x.of[i] = part{s.tenants[i].t, s.tenants[i].Waiting, s.tenants[i].Busy}
+		x.of[i] = part{s.tenants[i].who, s.tenants[i].Waiting, s.tenants[i].Busy}
 	}
 	return x
 }

@@ -25,8 +25,8 @@ func (r *Recorder) Pool() Looker { return r.pool }
 func (r *Recorder) Left() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if a := r.all; a.live != 0 || a.waiting != 0 || a.running != 0 || a.idle != 0 || a.late != 0 || a.failing != 0 || len(r.slots) != 0 || len(r.due) != 0 {
-		return fmt.Sprintf("%+v, %d slots, %d deadlines", *a, len(r.slots), len(r.due))
+	if r.all.tally != (tally{}) || len(r.slots) != 0 || r.due.Len() != 0 || len(r.jobs.parts) != 0 || len(r.stuck) != 0 {
+		return fmt.Sprintf("%+v, %d slots, %d deadlines", *r.all, len(r.slots), r.due.Len())
 	}
 	return ""
 }
@@ -40,14 +40,15 @@ func (r *Recorder) Counts(name string, now sojourn.Time) (c [6]int, err error) {
 	if x == nil {
 		return c, nil
 	}
-	n := 0
-	for j := x.first; j != nil; j = j.after {
-		if n++; j.running != 0 || j.after != nil && (j.since > j.after.since || j.after.before != j) {
-			err = fmt.Errorf("the list of what waits: %+v", j)
+	for _, q := range []*queue{&x.waits, &x.doubt} {
+		for _, j := range q.jobs {
+			if !j.idle() || j.queue != q || j.times[since] < q.jobs[0].times[since] {
+				err = fmt.Errorf("what waits: %+v", j)
+			}
 		}
 	}
-	if n != x.idle {
-		err = fmt.Errorf("%d jobs are in the list, %d wait", n, x.idle)
+	if n := x.waits.Len() + x.doubt.Len(); n != x.idle {
+		err = fmt.Errorf("%d jobs are in queues, %d wait", n, x.idle)
 	}
 	return [6]int{x.live, x.waiting, x.running, x.late, x.idle, x.failing}, err
 }

@@ -212,6 +212,10 @@ func (c *counting) Status(ids []sojourn.JobID) (st live.Status, next []sojourn.T
 	return st, next
 }
 
+func (c *counting) Stuck(ids []sojourn.JobID) []bool { return make([]bool, len(ids)) }
+
+func (c *counting) Void() []sojourn.JobID { return nil }
+
 func (c *counting) Hasten(sojourn.JobID) bool { return false }
 
 // However many visitors ask within a second, the pool is asked once.

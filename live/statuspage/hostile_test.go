@@ -23,7 +23,7 @@ import (
 func TestNamesOfAnyKind(t *testing.T) {
 	options := []statuspage.Option{statuspage.WithActions(func(*http.Request) bool { return true })}
 	pooled(t, 2, options, func(t *testing.T, p *live.Pool, r *statuspage.Recorder, h http.Handler) {
-		kinds := []string{"<script>alert(1)</script>", "\x00\x07\x1b[31m\r\n\t\x7f", "\u202e\u2066\u200f\u061c\u2028", "\xff\xfe\xc3", "=1+1", `"'&<>{{.}}`, "日本語", "\U0001f600"}
+		kinds := []string{"<script>alert(1)</script>", "\x00\x07\x1b[31m\r\n\t\x7f", "\u202e\u2066\u200f\u061c\u2028", "\u200b\ufeff\u00ad\u2060a", "\xff\xfe\xc3", "=1+1", `"'&<>{{.}}`, "日本語", "\U0001f600"}
 		var names []string
 		for i, kind := range kinds {
 			name := kind + strings.Repeat(kind, 50_000/len(kind))
@@ -42,7 +42,7 @@ func TestNamesOfAnyKind(t *testing.T) {
 		}
 		time.Sleep(20 * time.Minute)
 		synctest.Wait()
-		unwanted := regexp.MustCompile("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c\u2028\u2029]|<script>")
+		unwanted := regexp.MustCompile("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\u200b\u200e\u200f\u061c\u2028\u2029\u2060\ufeff\u00ad]|<script>")
 		links := regexp.MustCompile(`href="(\?[^"#]*)`)
 		for _, path := range []string{"/", "/?state=all", "/?state=failing", "/?state=late&page=2", "/job/1", "/job/2", "/job/3", "/job/4", "/job/" + url.PathEscape(kinds[0]), "/?state=%3Cb%3E", "/?q=" + url.QueryEscape(kinds[2])} {
 			body := ask(h, path).Body.String()
@@ -73,11 +73,11 @@ func TestNamesOfAnyKind(t *testing.T) {
 			}
 		}
 		var pg statuspage.Page
-		if err := json.Unmarshal(ask(h, "/status.json").Body.Bytes(), &pg); err != nil || len(pg.Jobs) != 68 || pg.Found != 68 {
+		if err := json.Unmarshal(ask(h, "/status.json").Body.Bytes(), &pg); err != nil || len(pg.Jobs) != 69 || pg.Found != 69 {
 			t.Errorf("as JSON: %d jobs, %v", len(pg.Jobs), err)
 		}
 		rows, err := csv.NewReader(ask(h, "/jobs.csv").Body).ReadAll()
-		if err != nil || len(rows) != 69 {
+		if err != nil || len(rows) != 70 {
 			t.Errorf("as CSV: %d rows, %v", len(rows), err)
 		}
 		for _, row := range rows {
@@ -86,6 +86,17 @@ func TestNamesOfAnyKind(t *testing.T) {
 					t.Errorf("a cell begins %.20q", cell)
 				}
 			}
+		}
+		for _, h := range p.Handles() {
+			h.Cancel()
+		}
+		if _, err := p.Submit(t.Context(), live.Job{Name: names[2], Retry: &live.Retry{Attempts: 1}, Phases: []live.Phase{{Tasks: 1, Run: func(context.Context, live.Task) error { return errors.New(kinds[2] + kinds[3]) }}}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		body := ask(h, "/").Body.String()
+		if err := json.Unmarshal(ask(h, "/status.json").Body.Bytes(), &pg); err != nil || !strings.Contains(pg.Says, "failed at") || unwanted.MatchString(body+pg.Says) {
+			t.Errorf("after the last job has failed: %q\n%s", pg.Says, body)
 		}
 		fmt.Fprintln(t.Output(), len(all), "bytes")
 	})

@@ -120,7 +120,7 @@ func (s *site) job(ctx context.Context, sc *screen, sn *snap, x *listed, id sojo
 	}
 	f, err := s.forecasts.soon(ctx, change{})
 	if err != nil {
-		sc.NoFore = err.Error()
+		sc.NoFore = line(err)
 		return
 	}
 	if me := byJob(f)[id]; me != nil {
@@ -178,7 +178,7 @@ func (b *board) tookLines(took map[sojourn.JobID]time.Duration) (lines []tookLin
 		if part := 100 * took[id].Seconds() / total; part >= 0.5 {
 			name := names[id]
 			if j := b.rec.jobs.get(id); j != nil {
-				name = short(j.spec.Name) + ", " + cmpName(short(j.spec.Pool))
+				name = short(j.spec.Name) + ", " + j.tenant.name
 			}
 			lines = append(lines, tookLine{id, shown(name), fmt.Sprintf("%.0f %%", part)})
 		}

@@ -416,7 +416,7 @@ func (b *board) page(ctx context.Context, f filter) (*pageModel, error) {
 func (b *board) job(s *snap, x *listed) jobModel {
 	if g := x.gone; g != nil {
 		end := inSeconds(g.end)
-		return jobModel{ID: g.id, Name: g.name, Pool: g.tenant, Age: g.end.Sub(g.at).Seconds(), Late: g.late, Tasks: g.all, Done: g.done, Error: g.err, Ended: &end, Explain: []quantity{}}
+		return jobModel{ID: g.id, Name: g.name, Pool: g.who.name, Age: g.end.Sub(g.at).Seconds(), Late: g.late, Tasks: g.all, Done: g.done, Error: g.err, Ended: &end, Explain: []quantity{}}
 	}
 	j := &x.st
 	out := jobModel{ID: j.ID, Name: j.Name, Pool: j.Pool, Age: j.Age.Seconds(), Late: late(j, s.now), Void: j.Void, Tasks: j.Progress.Tasks,

@@ -3,9 +3,11 @@ package statuspage
 import (
 	"cmp"
 	"container/heap"
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash/fnv"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +31,8 @@ const (
 	keptJobs    = 1000            // that have ended well, and that have not
 	keptSpans   = 16384           // attempts that have ended well, and that have not
 	mostText    = 300             // bytes of a name or an error of what has ended
+	mostAsked   = 500             // jobs about which the pool is asked at a time
+	mostStuck   = 64              // jobs that are known not to be able to go on
 )
 
 // A Recorder is an observer that keeps what the page shows of the last hour: what waited and ran for each tenant, how long jobs
@@ -50,9 +54,10 @@ type Recorder struct {
 	all     *tenant // Invariant: the sums over all tenants, which share no list with it
 	other   *tenant // those above mostTenants
 	tenants map[string]*tenant
-	numbers int // of tenants that there were
-	due     deadlines
-	next    sojourn.Time // of the next sample
+	numbers int             // of tenants that there were
+	due     queue           // what happens by time alone, by next
+	stuck   []sojourn.JobID // that cannot go on, as the pool has said
+	next    sojourn.Time    // of the next sample
 	hour    ring[sample]
 	slots   map[sojourn.SlotID]*span
 	ended   ring[gone] // jobs that have ended well
@@ -65,13 +70,15 @@ type Recorder struct {
 // A looker is what live.New gives to Watch.
 type looker interface {
 	Status(ids []sojourn.JobID) (live.Status, []sojourn.Time)
+	Stuck(ids []sojourn.JobID) []bool
+	Void() []sojourn.JobID
 	Hasten(id sojourn.JobID) bool
 }
 
 // NewRecorder returns a recorder that tells other observers of the pool everything, too. If one of them panics, none is told any
 // more.
 func NewRecorder(others ...live.Observer) *Recorder {
-	r := &Recorder{others: others, tenants: map[string]*tenant{}, slots: map[sojourn.SlotID]*span{}, now: -1}
+	r := &Recorder{others: others, tenants: map[string]*tenant{}, slots: map[sojourn.SlotID]*span{}, now: -1, due: queue{of: next}}
 	r.all, r.other = r.newTenant(""), r.newTenant("other tenants")
 	r.hour.most, r.ended.most, r.failed.most, r.spans.most, r.bad.most = samples, keptJobs, keptJobs, keptSpans, keptSpans
 	return r
@@ -84,33 +91,52 @@ func (r *Recorder) Watch(pool any) { r.pool, _ = pool.(looker) }
 type job struct {
 	spec                   *sojourn.Job
 	tenant                 *tenant
-	at, since              sojourn.Time // it was submitted; since then nothing of it runs
+	at                     sojourn.Time // it was submitted
 	waiting, running, done int32        // tasks
-	late                   bool
-	started                bool
-	place                  int // in deadlines; -1: nowhere
-	before, after          *job
+	late, started          bool
+	times                  [2]sojourn.Time
+	places                 [2]int32 // in a queue by that time; -1: in none
+	queue                  *queue   // by since, of its tenant; nil: it is in none
 	bad                    *trouble // nil for most
 }
 
-// A trouble is what is known of a job of which something has failed.
+// Times of a job by which a queue is ordered.
+const (
+	since = iota // nothing of it has run since then, though something waits
+	next         // what happens then happens by time alone
+)
+
+// A trouble is what is known of a job of which something has failed, or that cannot go on.
 type trouble struct {
 	tasks map[sojourn.TaskID]bool // that have failed, and not succeeded since
 	last  string                  // why the last attempt failed
+	ready bool                    // a task waits for a slot though all have failed
 	stuck string                  // why the job cannot go on
+}
+
+// A who is the name of a tenant. It does not change.
+type who struct {
+	key    string // stands for the name in addresses
+	name   string // for people
+	number int    // of its colour; negative: several tenants
+}
+
+// A tally counts jobs and tasks.
+type tally struct {
+	live, late, failing int // jobs
+	active, idle        int // jobs of which something runs, and of which something waits and nothing runs
+	waiting, running    int // tasks
 }
 
 // A tenant is the jobs of one name of a pool.
 type tenant struct {
-	key                 string // stands for the name in addresses
-	name                string
-	number              int  // of its colour
-	live, late, failing int  // jobs
-	waiting, running    int  // tasks
-	first, last         *job // of those of which nothing runs, by since
-	idle                int  // their number
-	at                  int64
-	window              [windows]*window // by time, modulo windows
+	*who
+	tally
+	full   string // the name
+	waits  queue  // jobs of which nothing runs, and something waits for nothing but a slot
+	doubt  queue  // jobs of which nothing runs, and all that waits has failed: the pool knows what it waits for
+	at     int64
+	window [windows]*window // by time, modulo windows
 }
 
 // A window is what became of the jobs of a tenant in windowEvery.
@@ -129,7 +155,7 @@ func bin(wait time.Duration) (i int, above time.Duration) {
 
 func (r *Recorder) newTenant(name string) *tenant {
 	r.numbers++
-	return &tenant{name: name, key: keyOf(name), number: r.numbers - 3} // the first two are not told apart
+	return &tenant{full: name, who: &who{keyOf(name), cmpName(short(name)), r.numbers - 3}} // the first two are not told apart
 }
 
 // tenant returns the tenant of a name.
@@ -154,17 +180,14 @@ func (r *Recorder) tenant(name string) *tenant {
 	return t
 }
 
-// keyOf returns what stands for the name of a tenant in an address: the name, unless it is long or cannot be shown.
+// keyOf returns what stands for the name of a tenant in an address: the name, unless it is long, cannot be shown or could stand for
+// another one. Different names have different ones.
 func keyOf(name string) string {
-	switch {
-	case name == "":
-		return noTenant
-	case len(name) <= 100 && shown(name) == name && utf8.ValidString(name):
+	if len(name) > 0 && len(name) <= 100 && name[0] != '#' && shown(name) == name && utf8.ValidString(name) {
 		return name
 	}
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(name))
-	return fmt.Sprintf("~%016x", h.Sum64())
+	sum := sha256.Sum256([]byte(name))
+	return fmt.Sprintf("#%x", sum[:16])
 }
 
 // atNow returns the window of now, empty if it is new.
@@ -235,7 +258,7 @@ type sample struct {
 }
 
 type part struct {
-	t                *tenant
+	*who
 	waiting, running int
 }
 
@@ -244,7 +267,7 @@ type span struct {
 	task       sojourn.TaskID
 	attempt    uint32
 	slot       sojourn.SlotID
-	tenant     *tenant
+	*who       // nil when it has ended
 	start, end sojourn.Time
 	err        string
 	stopped    error
@@ -254,12 +277,11 @@ type span struct {
 type gone struct {
 	id        sojourn.JobID
 	name      string
-	key       string // of the tenant
-	tenant    string
-	colour    int
+	who       *who
 	at, end   sojourn.Time
 	done, all int
 	late      bool
+	failed    bool // and nobody has cancelled it
 	err       string
 }
 
@@ -303,18 +325,14 @@ func (r *Recorder) advance(now sojourn.Time) {
 			r.hour.put(s)
 		}
 	}
-	r.overdue(now)
 	r.now = now
-}
-
-func (r *Recorder) overdue(now sojourn.Time) {
-	for len(r.due) > 0 && r.due[0].spec.Deadline < now {
-		j := heap.Pop(&r.due).(*job)
-		j.late = true
-		j.tenant.late++
-		r.all.late++
+	for len(r.due.jobs) > 0 && r.due.jobs[0].times[next] <= now {
+		j := r.due.jobs[0]
+		r.change(j, func() { j.late = j.late || j.overdue(now) })
 	}
 }
+
+func (j *job) overdue(now sojourn.Time) bool { return j.spec.Deadline > 0 && j.spec.Deadline < now }
 
 // sample returns what waits and runs, at no time.
 func (r *Recorder) sample() sample {
@@ -322,11 +340,11 @@ func (r *Recorder) sample() sample {
 	var all []part
 	for _, t := range r.tenants { //sojourn:unordered sorted below
 		if t.waiting+t.running > 0 {
-			all = append(all, part{t, t.waiting, t.running})
+			all = append(all, part{t.who, t.waiting, t.running})
 		}
 	}
 	slices.SortFunc(all, func(a, b part) int {
-		return cmp.Or(cmp.Compare(b.waiting+b.running, a.waiting+a.running), cmp.Compare(a.t.number, b.t.number))
+		return cmp.Or(cmp.Compare(b.waiting+b.running, a.waiting+a.running), cmp.Compare(a.number, b.number))
 	})
 	copy(s.of[:], all)
 	return s
@@ -353,14 +371,14 @@ func (r *Recorder) note(n live.Note) {
 	}
 	switch n.Kind {
 	case live.JobSubmitted:
-		r.enter(n.Job, n.At.Add(-n.Age), n.At, 0)
+		r.enter(n.Job, n.At.Add(-n.Age), n.At, 0, 0)
 		return
 	case live.JobResumed:
 		done := 0
 		for _, k := range n.Done {
 			done += k
 		}
-		r.enter(n.Job, n.At.Add(-n.Age), n.At.Add(-n.Took), done)
+		r.enter(n.Job, n.At.Add(-n.Age), n.At.Add(-n.Took), done, 0)
 		return
 	}
 	if j == nil {
@@ -368,21 +386,23 @@ func (r *Recorder) note(n live.Note) {
 	}
 	switch n.Kind {
 	case live.JobRevised:
-		r.move(j, int32(tasksOf(n.Job)-tasksOf(j.spec)), 0)
-		j.spec = n.Job
+		r.change(j, func() {
+			j.waiting += int32(tasksOf(n.Job) - tasksOf(j.spec))
+			j.spec = n.Job
+		})
 	case live.JobStuck:
-		j.trouble().stuck = line(n.Err)
+		if len(r.stuck) < mostStuck {
+			r.stuck = append(r.stuck, n.Job.ID)
+			r.change(j, func() { j.trouble().stuck = line(n.Err) })
+		}
 	case live.JobEnded:
 		r.leave(j, n.Err)
 	case live.TaskStarted:
 		if !j.started {
 			j.started = true
-			r.waited(j, n.At.Sub(j.at))
+			r.waited(j, n.At.Sub(max(j.at, j.spec.Release)))
 		}
-		if j.bad != nil {
-			j.bad.stuck = ""
-		}
-		r.slots[n.Slot] = &span{task: n.Task, attempt: n.Attempt, slot: n.Slot, tenant: j.tenant, start: n.At}
+		r.slots[n.Slot] = &span{task: n.Task, attempt: n.Attempt, slot: n.Slot, who: j.tenant.who, start: n.At}
 		r.move(j, -1, 1)
 	case live.TaskStopped:
 		if s := r.slots[n.Slot]; s != nil {
@@ -399,38 +419,36 @@ func (r *Recorder) note(n live.Note) {
 func (r *Recorder) attemptEnded(j *job, n *live.Note) {
 	s := r.slots[n.Slot]
 	if s == nil {
-		s = &span{task: n.Task, attempt: n.Attempt, slot: n.Slot, tenant: j.tenant, start: n.At.Add(-n.Took)}
+		s = &span{task: n.Task, attempt: n.Attempt, slot: n.Slot, start: n.At.Add(-n.Took)}
 	}
 	delete(r.slots, n.Slot)
 	s.end = n.At
-	away := errors.Is(s.stopped, live.ErrPreempted) || errors.Is(s.stopped, live.ErrSlotRemoved)
-	switch {
-	case n.Err == nil:
+	why := cmp.Or(s.stopped, n.Err) // what was stopped has not failed by itself
+	kept, waits := &r.spans, int32(1)
+	if s.who = nil; n.Err == nil {
 		j.done++
-		r.move(j, 0, -1)
-		if j.bad != nil && j.bad.tasks[n.Task] {
-			r.mend(j, n.Task)
-		}
-	case away:
-		s.err = line(s.stopped)
-		r.move(j, 1, -1)
-	default:
-		s.err = line(n.Err)
-		r.move(j, 1, -1)
-		b := j.trouble()
-		if len(b.tasks) == 0 {
-			j.tenant.failing++
-			r.all.failing++
-			b.tasks = map[sojourn.TaskID]bool{}
-		}
-		b.tasks[n.Task], b.last = true, s.err
-	}
-	s.stopped = nil
-	if n.Err == nil || away {
-		r.spans.put(*s)
+		waits = 0
 	} else {
-		r.bad.put(*s)
+		s.err = line(why)
 	}
+	r.change(j, func() {
+		j.running--
+		j.waiting += waits
+		switch {
+		case n.Err == nil && j.bad != nil:
+			delete(j.bad.tasks, n.Task)
+			j.mend()
+		case n.Err != nil && s.stopped == nil:
+			b := j.trouble()
+			if b.tasks == nil {
+				b.tasks = map[sojourn.TaskID]bool{}
+			}
+			b.tasks[n.Task], b.last, b.ready = true, s.err, false
+			kept = &r.bad
+		}
+	})
+	s.stopped = nil
+	kept.put(*s)
 }
 
 func (j *job) trouble() *trouble {
@@ -440,13 +458,14 @@ func (j *job) trouble() *trouble {
 	return j.bad
 }
 
-// mend enters that a task which had failed has succeeded, or is of no interest any more.
-func (r *Recorder) mend(j *job, task sojourn.TaskID) {
-	if delete(j.bad.tasks, task); len(j.bad.tasks) == 0 {
-		j.tenant.failing--
-		r.all.failing--
+// mend forgets the trouble of a job in which all is well again.
+func (j *job) mend() {
+	if len(j.bad.tasks) == 0 && j.bad.stuck == "" {
+		j.bad = nil
 	}
 }
+
+func (j *job) failing() bool { return j.bad != nil && len(j.bad.tasks) > 0 }
 
 // line returns the beginning of the first line of an error.
 func line(err error) string {
@@ -454,12 +473,13 @@ func line(err error) string {
 	return short(text)
 }
 
-// short returns a text of at most mostText bytes and a sign that it was longer. It keeps nothing of a longer text alive.
+// short returns a text of at most mostText bytes and a sign that it was longer, without what would turn or break the line. It keeps
+// nothing of a longer text alive.
 func short(text string) string {
-	if len(text) <= mostText {
-		return strings.Clone(text)
+	if len(text) > mostText {
+		return clipped(strings.ToValidUTF8(text[:mostText], "")+"…", mostText)
 	}
-	return strings.ToValidUTF8(text[:mostText], "") + "…"
+	return clipped(text, mostText)
 }
 
 // tasksOf returns how many tasks a job has.
@@ -470,58 +490,105 @@ func tasksOf(spec *sojourn.Job) (n int) {
 	return n
 }
 
-// enter enters a live job.
-func (r *Recorder) enter(spec *sojourn.Job, at, since sojourn.Time, done int) *job {
-	j := &job{spec: spec, tenant: r.tenant(spec.Pool), at: at, since: since, waiting: int32(tasksOf(spec) - done), done: int32(done), started: done > 0, place: -1}
-	r.jobs.put(spec.ID, j)
-	for _, t := range []*tenant{j.tenant, r.all} {
-		t.live++
-		t.waiting += int(j.waiting)
-	}
-	j.tenant.rest(j)
-	r.all.idle++
-	if spec.Deadline > 0 {
-		heap.Push(&r.due, j)
-		r.overdue(r.now)
-	}
+// enter enters a live job, of which nothing runs since a time.
+func (r *Recorder) enter(spec *sojourn.Job, at, idle sojourn.Time, done, running int) *job {
+	j := &job{spec: spec, tenant: r.tenant(spec.Pool), at: at, waiting: int32(tasksOf(spec) - done - running), running: int32(running), done: int32(done),
+		started: done+running > 0, times: [2]sojourn.Time{since: max(idle, spec.Release)}, places: [2]int32{-1, -1}}
+	j.late = j.overdue(r.now)
+	r.jobs.put(j)
+	r.count(j, 1)
+	r.file(j)
 	return j
+}
+
+// count adds a job to what is counted, or takes it away if n is -1.
+func (r *Recorder) count(j *job, n int) {
+	for _, t := range [...]*tenant{j.tenant, r.all} {
+		t.live += n
+		t.waiting += n * int(j.waiting)
+		t.running += n * int(j.running)
+		if j.late {
+			t.late += n
+		}
+		if j.failing() {
+			t.failing += n
+		}
+		switch {
+		case j.running > 0:
+			t.active += n
+		case j.waiting > 0:
+			t.idle += n
+		}
+	}
+}
+
+// change changes what is known of a job.
+func (r *Recorder) change(j *job, how func()) {
+	was := j.idle()
+	r.count(j, -1)
+	if how(); j.idle() && !was {
+		j.times[since] = r.now
+	}
+	r.count(j, 1)
+	r.file(j)
+}
+
+func (j *job) idle() bool { return j.running == 0 && j.waiting > 0 }
+
+// file puts a job into the queues to which it belongs now.
+func (r *Recorder) file(j *job) {
+	t, to := j.tenant, (*queue)(nil)
+	switch {
+	case !j.idle() || j.bad != nil && j.bad.stuck != "" || j.spec.Release > r.now:
+	case j.bad == nil || j.bad.ready || int(j.waiting) > len(j.bad.tasks):
+		to = &t.waits
+	default:
+		to = &t.doubt
+	}
+	if j.queue != to {
+		j.queue.remove(j)
+		if j.queue = to; to != nil {
+			heap.Push(to, j)
+		}
+	}
+	at := sojourn.Time(math.MaxInt64)
+	if j.spec.Release > r.now {
+		at = j.spec.Release
+	}
+	if j.spec.Deadline > 0 && !j.late {
+		at = min(at, j.spec.Deadline.Add(1))
+	}
+	if at != j.times[next] {
+		r.due.remove(j)
+		if j.times[next] = at; at < math.MaxInt64 {
+			heap.Push(&r.due, j)
+		}
+	}
 }
 
 // leave forgets a job that has ended, but for what is kept of the ended ones.
 func (r *Recorder) leave(j *job, err error) {
-	g := gone{id: j.spec.ID, name: short(j.spec.Name), tenant: short(j.spec.Pool), key: keyOf(j.spec.Pool), colour: j.tenant.number, at: j.at, end: r.now, done: int(j.done), late: j.late}
-	for i := range j.spec.Phases {
-		g.all += j.spec.Phases[i].Tasks
+	g := gone{id: j.spec.ID, name: short(j.spec.Name), who: j.tenant.who, at: j.at, end: r.now, done: int(j.done), all: tasksOf(j.spec), late: j.late}
+	if err != nil {
+		g.err = line(err)
+		g.failed = !errors.Is(err, live.ErrCancelled) && !errors.Is(err, context.Canceled)
 	}
-	for _, t := range []*tenant{j.tenant, r.all} {
-		t.live--
-		t.waiting -= int(j.waiting)
-		t.running -= int(j.running)
-		if j.late {
-			t.late--
-		}
-		if j.bad != nil && len(j.bad.tasks) > 0 {
-			t.failing--
-		}
+	r.count(j, -1)
+	for _, t := range [...]*tenant{j.tenant, r.all} {
 		w := t.atNow(r.now)
-		if w.ended++; err != nil {
+		if w.ended++; g.failed {
 			w.failed++
 		}
 	}
-	if j.running == 0 {
-		j.tenant.wake(j)
-		r.all.idle--
-	}
-	if j.place >= 0 {
-		heap.Remove(&r.due, j.place)
-	}
+	j.queue.remove(j)
+	r.due.remove(j)
 	r.jobs.remove(j.spec.ID)
-	if err == nil {
-		r.ended.put(g)
+	r.stuck = slices.DeleteFunc(r.stuck, func(id sojourn.JobID) bool { return id == g.id })
+	if g.failed {
+		r.failed.put(g)
 		return
 	}
-	g.err = line(err)
-	r.failed.put(g)
+	r.ended.put(g)
 }
 
 // waited enters how long a job waited for its first task.
@@ -533,58 +600,10 @@ func (r *Recorder) waited(j *job, wait time.Duration) {
 
 // move enters that tasks of a job begin to wait or to run.
 func (r *Recorder) move(j *job, waiting, running int32) {
-	was := j.running
-	j.waiting += waiting
-	j.running += running
-	for _, t := range []*tenant{j.tenant, r.all} {
-		t.waiting += int(waiting)
-		t.running += int(running)
-	}
-	switch {
-	case was == 0 && j.running > 0:
-		j.tenant.wake(j)
-		r.all.idle--
-	case was > 0 && j.running == 0:
-		j.since = r.now
-		j.tenant.rest(j)
-		r.all.idle++
-	}
-}
-
-// rest puts a job of which nothing runs into the list: at the end, unless a process before has left it.
-func (t *tenant) rest(j *job) {
-	t.idle++
-	at := t.last
-	for at != nil && at.since > j.since {
-		at = at.before
-	}
-	j.before = at
-	if at == nil {
-		j.after, t.first = t.first, j
-	} else {
-		j.after, at.after = at.after, j
-	}
-	if j.after == nil {
-		t.last = j
-	} else {
-		j.after.before = j
-	}
-}
-
-// wake takes a job out of the list.
-func (t *tenant) wake(j *job) {
-	t.idle--
-	if j.before == nil {
-		t.first = j.after
-	} else {
-		j.before.after = j.after
-	}
-	if j.after == nil {
-		t.last = j.before
-	} else {
-		j.after.before = j.before
-	}
-	j.before, j.after = nil, nil
+	r.change(j, func() {
+		j.waiting += waiting
+		j.running += running
+	})
 }
 
 // load takes over what the status of a pool says, for pools that tell the recorder nothing.
@@ -593,20 +612,24 @@ func (r *Recorder) load(st *live.Status) {
 	defer r.mu.Unlock()
 	r.polled = true
 	r.advance(st.Now)
-	r.jobs, r.due = jobTable{}, nil
+	r.jobs, r.due.jobs = jobTable{}, nil
 	for _, t := range r.tenants { //sojourn:unordered all are the same
-		*t = tenant{name: t.name, key: t.key, number: t.number}
+		t.clear()
 	}
-	*r.all, *r.other = tenant{}, tenant{name: r.other.name, key: r.other.key, number: r.other.number}
+	r.all.clear()
+	r.other.clear()
+	order := make([]*live.JobStatus, len(st.Jobs))
 	for i := range st.Jobs {
-		s := &st.Jobs[i]
-		at := st.Now.Add(-s.Age)
-		j := r.enter(&sojourn.Job{ID: s.ID, Name: s.Name, Pool: s.Pool, Deadline: s.Deadline, Phases: []sojourn.Phase{{Tasks: s.Progress.Tasks}}}, at, at, s.Progress.Done+s.Progress.FailedTasks)
-		r.move(j, -int32(s.Progress.Running), int32(s.Progress.Running))
-		if s.Progress.Failed > 0 {
-			j.trouble().tasks = map[sojourn.TaskID]bool{{Job: s.ID}: true}
-			j.tenant.failing++
-			r.all.failing++
+		order[i] = &st.Jobs[i]
+	}
+	slices.SortFunc(order, func(a, b *live.JobStatus) int { return cmp.Compare(a.ID, b.ID) })
+	for _, s := range order {
+		at, p := st.Now.Add(-s.Age), &s.Progress
+		j := r.enter(&sojourn.Job{ID: s.ID, Name: s.Name, Pool: s.Pool, Deadline: s.Deadline, Phases: []sojourn.Phase{{Tasks: p.Tasks}}}, at, at, p.Done+p.FailedTasks, p.Running)
+		if p.Failed > 0 {
+			r.change(j, func() {
+				*j.trouble() = trouble{tasks: map[sojourn.TaskID]bool{{Job: s.ID}: true}, ready: int(j.waiting) > p.Held}
+			})
 		}
 	}
 	clear(r.slots)
@@ -616,82 +639,155 @@ func (r *Recorder) load(st *live.Status) {
 			if j := r.jobs.get(s.Task.Job); j != nil {
 				t = j.tenant
 			}
-			r.slots[s.Slot.ID] = &span{task: s.Task, attempt: s.Attempt, slot: s.Slot.ID, tenant: t, start: -1}
+			r.slots[s.Slot.ID] = &span{task: s.Task, attempt: s.Attempt, slot: s.Slot.ID, who: t.who, start: -1}
 		}
 	}
 }
 
-// deadlines is a heap of the jobs whose deadlines are to come.
-type deadlines []*job
+// clear forgets the live jobs of a tenant.
+func (t *tenant) clear() { t.tally, t.waits, t.doubt = tally{}, queue{}, queue{} }
 
-func (d deadlines) Len() int { return len(d) }
-func (d deadlines) Less(i, k int) bool {
-	return d[i].spec.Deadline < d[k].spec.Deadline || d[i].spec.Deadline == d[k].spec.Deadline && d[i].spec.ID < d[k].spec.ID
+// doubts returns jobs of which the pool knows better whether they wait for a slot, and those that it has said to be stuck.
+func (r *Recorder) doubts() (ids, stuck []sojourn.JobID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.tenants { //sojourn:unordered the answer has the same part of each
+		for _, j := range t.doubt.jobs[:min(len(t.doubt.jobs), max(1, mostAsked/len(r.tenants)))] {
+			ids = append(ids, j.spec.ID)
+		}
+	}
+	return ids[:min(len(ids), mostAsked)], slices.Clone(r.stuck)
 }
-func (d deadlines) Swap(i, k int) {
-	d[i], d[k] = d[k], d[i]
-	d[i].place, d[k].place = i, k
+
+// settle enters what the pool has said of such jobs.
+func (r *Recorder) settle(jobs []live.JobStatus, stuck []sojourn.JobID, still []bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range jobs {
+		p := &jobs[i].Progress
+		if j := r.jobs.get(jobs[i].ID); j != nil && j.bad != nil && p.Tasks-p.Done-p.FailedTasks-p.Running > p.Held {
+			r.change(j, func() { j.bad.ready = true })
+		}
+	}
+	for i, id := range stuck {
+		if j := r.jobs.get(id); j != nil && j.bad != nil && !still[i] {
+			r.change(j, func() {
+				j.bad.stuck = ""
+				j.mend()
+			})
+			r.stuck = slices.DeleteFunc(r.stuck, func(x sojourn.JobID) bool { return x == id })
+		}
+	}
 }
-func (d *deadlines) Push(x any) {
-	x.(*job).place = len(*d)
-	*d = append(*d, x.(*job))
+
+// A queue is a heap of jobs, in the order of one of their times.
+type queue struct {
+	of   int
+	jobs []*job
 }
-func (d *deadlines) Pop() any {
-	j := (*d)[len(*d)-1]
-	j.place = -1
-	(*d)[len(*d)-1] = nil
-	*d = (*d)[:len(*d)-1]
+
+// remove takes a job out, if it is there.
+func (q *queue) remove(j *job) {
+	if q != nil && j.places[q.of] >= 0 {
+		heap.Remove(q, int(j.places[q.of]))
+	}
+}
+
+// Len, Less, Swap, Push and Pop implement heap.Interface.
+func (q *queue) Len() int { return len(q.jobs) }
+func (q *queue) Less(i, k int) bool {
+	a, b := q.jobs[i], q.jobs[k]
+	return a.times[q.of] < b.times[q.of] || a.times[q.of] == b.times[q.of] && a.spec.ID < b.spec.ID
+}
+func (q *queue) Swap(i, k int) {
+	q.jobs[i], q.jobs[k] = q.jobs[k], q.jobs[i]
+	q.jobs[i].places[q.of], q.jobs[k].places[q.of] = int32(i), int32(k)
+}
+func (q *queue) Push(x any) {
+	x.(*job).places[q.of] = int32(len(q.jobs))
+	q.jobs = append(q.jobs, x.(*job))
+}
+func (q *queue) Pop() any {
+	last := len(q.jobs) - 1
+	j := q.jobs[last]
+	j.places[q.of], q.jobs[last] = -1, nil
+	q.jobs = q.jobs[:last]
 	return j
 }
 
-// A jobTable finds live jobs by ID, in pages of chunk jobs. IDs count up.
+// A jobTable finds live jobs by ID, in parts of at most chunk jobs. Whatever the IDs are, a part has a quarter of that in the mean.
 type jobTable struct {
-	pages []*jobPage // nil: no job of the page is live
-	base  sojourn.JobID
+	parts []*jobPart // by ID
 }
 
-type jobPage struct {
-	jobs [chunk]*job
-	live int
+type jobPart struct {
+	ids  []sojourn.JobID
+	jobs []*job
+}
+
+// part returns the number of the part in which an ID is, or would be.
+func (t *jobTable) part(id sojourn.JobID) int {
+	i, ok := slices.BinarySearchFunc(t.parts, id, func(p *jobPart, id sojourn.JobID) int { return cmp.Compare(p.ids[0], id) })
+	if !ok && i > 0 {
+		i--
+	}
+	return i
 }
 
 func (t *jobTable) get(id sojourn.JobID) *job {
-	i := id/chunk - t.base
-	if i >= sojourn.JobID(len(t.pages)) || t.pages[i] == nil {
-		return nil
+	if i := t.part(id); i < len(t.parts) {
+		if k, ok := slices.BinarySearch(t.parts[i].ids, id); ok {
+			return t.parts[i].jobs[k]
+		}
 	}
-	return t.pages[i].jobs[id%chunk]
+	return nil
 }
 
-func (t *jobTable) put(id sojourn.JobID, j *job) {
-	k := id / chunk
-	if len(t.pages) == 0 {
-		t.base = k
+func (t *jobTable) put(j *job) {
+	i := t.part(j.spec.ID)
+	switch {
+	case i == len(t.parts):
+		t.parts = append(t.parts, new(jobPart))
+	case len(t.parts[i].ids) == chunk:
+		p, at := t.parts[i], chunk/2
+		if i == len(t.parts)-1 && j.spec.ID > p.ids[chunk-1] {
+			at = chunk // the usual case: IDs count up
+		}
+		t.parts = slices.Insert(t.parts, i+1, &jobPart{slices.Clone(p.ids[at:]), slices.Clone(p.jobs[at:])})
+		clear(p.jobs[at:])
+		if p.ids, p.jobs = p.ids[:at], p.jobs[:at]; at == chunk || j.spec.ID > t.parts[i+1].ids[0] {
+			i++
+		}
 	}
-	for k < t.base { // after load, or of a process before
-		t.pages = append([]*jobPage{nil}, t.pages...)
-		t.base--
-	}
-	for k-t.base >= sojourn.JobID(len(t.pages)) {
-		t.pages = append(t.pages, nil)
-	}
-	p := &t.pages[k-t.base]
-	if *p == nil {
-		*p = new(jobPage)
-	}
-	(*p).jobs[id%chunk] = j
-	(*p).live++
+	p := t.parts[i]
+	k, _ := slices.BinarySearch(p.ids, j.spec.ID)
+	p.ids, p.jobs = slices.Insert(p.ids, k, j.spec.ID), slices.Insert(p.jobs, k, j)
 }
 
 func (t *jobTable) remove(id sojourn.JobID) {
-	p := &t.pages[id/chunk-t.base]
-	(*p).jobs[id%chunk] = nil
-	if (*p).live--; (*p).live > 0 {
+	i := t.part(id)
+	p := t.parts[i]
+	k, _ := slices.BinarySearch(p.ids, id)
+	p.ids, p.jobs = slices.Delete(p.ids, k, k+1), slices.Delete(p.jobs, k, k+1)
+	if len(p.ids) == 0 {
+		t.parts = slices.Delete(t.parts, i, i+1)
 		return
 	}
-	*p = nil
-	for len(t.pages) > 0 && t.pages[0] == nil {
-		t.pages = t.pages[1:]
-		t.base++
+	for k := max(0, i-1); k <= i && k+1 < len(t.parts); k++ {
+		if a, b := t.parts[k], t.parts[k+1]; len(a.ids)+len(b.ids) <= chunk/2 {
+			t.parts[k] = &jobPart{slices.Concat(a.ids, b.ids), slices.Concat(a.jobs, b.jobs)}
+			t.parts = slices.Delete(t.parts, k+1, k+2)
+			return
+		}
 	}
+}
+
+// from returns the part of the first job whose ID is at least id, from that job on, at most chunk jobs.
+func (t *jobTable) from(id sojourn.JobID) []*job {
+	for i := t.part(id); i < len(t.parts); i++ {
+		if k, _ := slices.BinarySearch(t.parts[i].ids, id); k < len(t.parts[i].ids) {
+			return t.parts[i].jobs[k:]
+		}
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -30,8 +31,8 @@ func TestRecorderIsBounded(t *testing.T) {
 		r.Note(live.Note{Kind: live.TaskEnded, At: at, Job: j, Task: task, Attempt: 1, Slot: 1, Err: err})
 		r.Note(live.Note{Kind: live.JobEnded, At: at, Job: j, Err: err})
 	}
-	if len(r.tenants) > mostTenants || len(r.hour.list) != samples || len(r.ended.list) != keptJobs || len(r.failed.list) != keptJobs || len(r.spans.list) != keptSpans || len(r.bad.list) != keptSpans || len(r.jobs.pages) > 1 {
-		t.Errorf("%d tenants, %d samples, %d and %d jobs, %d and %d attempts, %d pages of live jobs", len(r.tenants), len(r.hour.list), len(r.ended.list), len(r.failed.list), len(r.spans.list), len(r.bad.list), len(r.jobs.pages))
+	if len(r.tenants) > mostTenants || len(r.hour.list) != samples || len(r.ended.list) != keptJobs || len(r.failed.list) != keptJobs || len(r.spans.list) != keptSpans || len(r.bad.list) != keptSpans || len(r.jobs.parts) > 1 {
+		t.Errorf("%d tenants, %d samples, %d and %d jobs, %d and %d attempts, %d parts of live jobs", len(r.tenants), len(r.hour.list), len(r.ended.list), len(r.failed.list), len(r.spans.list), len(r.bad.list), len(r.jobs.parts))
 	}
 	for _, g := range r.goneJobs() {
 		if len(g.name) > mostText+3 || len(g.err) > mostText+3 {
@@ -215,7 +216,7 @@ func TestCulprit(t *testing.T) {
 	} {
 		s := &snap{}
 		for i := range c.running {
-			s.tenants = append(s.tenants, row{number: i, tenantModel: tenantModel{Busy: c.running[i]}, entitled: c.entitled[i]})
+			s.tenants = append(s.tenants, row{who: &who{number: i}, tenantModel: tenantModel{Busy: c.running[i]}, entitled: c.entitled[i]})
 		}
 		got := -1
 		if r := s.culprit(&s.tenants[0]); r != nil {
@@ -247,4 +248,147 @@ func TestShortTextsAreCopies(t *testing.T) {
 	if s := short(long[:mostText]); unsafe.StringData(s) == unsafe.StringData(long) {
 		t.Error("the text is a part of the long one")
 	}
+}
+
+// A table has the jobs that were put in, in the order of their IDs, whatever those are, and parts that are not nearly empty.
+func TestJobTable(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for round, id := range []func(i int) sojourn.JobID{
+		func(i int) sojourn.JobID { return sojourn.JobID(i + 1) },
+		func(i int) sojourn.JobID { return sojourn.JobID(100_000 - i) },
+		func(i int) sojourn.JobID { return 1<<40 + sojourn.JobID(i)*1_000_000 },
+		func(int) sojourn.JobID { return sojourn.JobID(rng.Uint64()) },
+		func(int) sojourn.JobID { return 1 + sojourn.JobID(rng.IntN(60_000)) },
+	} {
+		var table jobTable
+		want := map[sojourn.JobID]*job{}
+		check := func() {
+			t.Helper()
+			n, last := 0, sojourn.JobID(0)
+			for list := table.from(0); list != nil; list = table.from(last + 1) {
+				for _, j := range list {
+					if n++; j.spec.ID <= last || want[j.spec.ID] != j || table.get(j.spec.ID) != j {
+						t.Fatalf("round %d: job %d after %d", round, j.spec.ID, last)
+					}
+					last = j.spec.ID
+				}
+			}
+			if n != len(want) || len(table.parts) > 2+4*n/chunk {
+				t.Fatalf("round %d: %d jobs in %d parts, want %d", round, n, len(table.parts), len(want))
+			}
+		}
+		for i := range 30_000 {
+			j := &job{spec: &sojourn.Job{ID: id(i)}}
+			if want[j.spec.ID] == nil {
+				want[j.spec.ID] = j
+				table.put(j)
+			}
+			if table.get(j.spec.ID+1) != want[j.spec.ID+1] {
+				t.Fatalf("round %d: job %d is found", round, j.spec.ID+1)
+			}
+		}
+		check()
+		for _, most := range []int{20_000, 700, 3, 0} {
+			for id := range want {
+				if len(want) == most {
+					break
+				}
+				table.remove(id)
+				delete(want, id)
+			}
+			check()
+		}
+	}
+}
+
+// Jobs that a pool has found or that have run before are entered in any order at the same cost: four times as many take about four times as long.
+func TestEnteredInAnyOrder(t *testing.T) {
+	took := func(n int) (least time.Duration) {
+		least = time.Hour
+		for range 3 {
+			st := live.Status{Now: sojourn.Time(time.Hour)}
+			for i := range n { // the one to be served first is the latest
+				st.Jobs = append(st.Jobs, live.JobStatus{ID: sojourn.JobID(n - i), Pool: "web", Age: time.Duration(i), Progress: live.Progress{Tasks: 1}})
+			}
+			r := NewRecorder()
+			begun := time.Now()
+			r.load(&st)
+			for i := range n { // those of a process before come after others
+				r.Note(live.Note{Kind: live.JobResumed, At: st.Now, Took: time.Duration(i), Done: []int{0}, Job: &sojourn.Job{ID: sojourn.JobID(n + i + 1), Pool: "web", Phases: []sojourn.Phase{{Tasks: 1}}}})
+			}
+			least = min(least, time.Since(begun))
+		}
+		return least
+	}
+	if few, many := took(16_000), took(64_000); many > 10*few { // 4 times as many; the square would be 16
+		t.Errorf("16,000 jobs take %v, 64,000 take %v", few, many)
+	}
+}
+
+// Names that differ have keys that differ, and nobody finds a name that has the key of another one.
+func TestKeys(t *testing.T) {
+	of := map[string]string{}
+	for _, name := range []string{"", noTenant, "web", "#", "~", "# web", strings.Repeat("a", 100), strings.Repeat("a", 101), strings.Repeat("a", 102), "a\u200bb", "ab", "\xff", "a\xff", keyOf(""), keyOf("\xff"), "~" + keyOf("\xff")[1:]} {
+		key := keyOf(name)
+		if was, ok := of[key]; ok || len(key) > 100 {
+			t.Errorf("%q and %q have the key %q", was, name, key)
+		}
+		of[key] = name
+	}
+	if keyOf("~0123456789abcdef") != "~0123456789abcdef" || len(keyOf(strings.Repeat("a", 200))) != 1+32 {
+		t.Error("a plain name is its own key, and others have 128 bits of a hash that nobody can forge")
+	}
+}
+
+// What is kept of the last hour keeps no long name alive.
+func TestLongNamesGo(t *testing.T) {
+	r := NewRecorder()
+	long := strings.Repeat("é", 25_000)
+	for i := range 3 * mostTenants {
+		at := sojourn.Time(i) * sojourn.Time(time.Second)
+		j := &sojourn.Job{ID: sojourn.JobID(i + 1), Pool: fmt.Sprint(i, long), Phases: []sojourn.Phase{{Tasks: 1}}}
+		r.Note(live.Note{Kind: live.JobSubmitted, At: at, Job: j})
+		r.Note(live.Note{Kind: live.TaskStarted, At: at, Job: j, Attempt: 1})
+		r.Note(live.Note{Kind: live.TaskEnded, At: at.Add(time.Second), Job: j, Attempt: 1})
+		r.Note(live.Note{Kind: live.JobEnded, At: at.Add(time.Second), Job: j})
+	}
+	r.spans.each(func(x *span) {
+		if x.who != nil {
+			t.Fatal("an attempt keeps its tenant")
+		}
+	})
+	r.hour.each(func(x *sample) {
+		for _, p := range x.of {
+			if p.who != nil && len(p.name) > mostText+3 {
+				t.Fatalf("a sample keeps %d bytes of a name", len(p.name))
+			}
+		}
+	})
+}
+
+// A page is drawn while the next snapshot is loaded: the race detector sees what they share.
+func TestDrawnWhileLoaded(t *testing.T) {
+	r := NewRecorder()
+	st := live.Status{Now: sojourn.Time(time.Hour)}
+	for i := range 50 {
+		st.Jobs = append(st.Jobs, live.JobStatus{ID: sojourn.JobID(i + 1), Pool: fmt.Sprint("t", i%5), Progress: live.Progress{Tasks: 2, Running: 1, Failed: i % 2}})
+		st.Slots = append(st.Slots, live.SlotStatus{Busy: true, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}, Task: sojourn.TaskID{Job: sojourn.JobID(i + 1)}})
+	}
+	r.load(&st)
+	s := &snap{now: st.Now, st: st}
+	s.copy(r)
+	var all sync.WaitGroup
+	all.Go(func() {
+		for range 20 {
+			r.load(&st)
+		}
+	})
+	if err := r.walk(t.Context(), s, func(x listed) { x.is("failing"); _ = x.tenant.key + x.tenant.name }); err != nil {
+		t.Error(err)
+	}
+	if c := s.charts(); !strings.Contains(string(c[1].SVG), ">t4</text>") {
+		t.Errorf("the chart is %s", c[1].SVG)
+	}
+	s.say()
+	all.Wait()
 }

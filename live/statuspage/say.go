@@ -5,8 +5,10 @@ import (
 	"html/template"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // A saying is the sentence at the top: what the state is, who waits because of whom, since when, and what would help.
@@ -47,7 +49,7 @@ func (s *snap) say() (y saying) {
 	slots := len(s.st.Slots)
 	switch {
 	case s.st.Err != nil:
-		y.add("The pool is broken: %s. Its jobs have ended, and it takes no more. Put right what is wrong with the store, then start the program again: jobs that were acknowledged go on.", s.st.Err)
+		y.add("The pool is broken: %s. Its jobs have ended, and it takes no more. Put right what is wrong with the store, then start the program again: jobs that were acknowledged go on.", line(s.st.Err))
 		return y
 	case s.st.Alone != nil:
 		y.Kind = "waits"
@@ -69,8 +71,8 @@ func (s *snap) say() (y saying) {
 			y.add("No job is live: submit one.")
 		case g.id == 0:
 			y.add("No job has come yet: submit one.")
-		case g.err == "":
-			y.add("The last job, %s, ended at %s without an error.", named(g.name, g.id), s.clock(g.end))
+		case !g.failed:
+			y.add("The last job, %s, ended at %s %s.", named(g.name, g.id), s.clock(g.end), g.how())
 		default:
 			y.add("The last job, %s, failed at %s: %s", named(g.name, g.id), s.clock(g.end), g.err)
 		}
@@ -83,13 +85,10 @@ func (s *snap) say() (y saying) {
 // waits says who waits, and because of whom.
 func (y *saying) waits(s *snap, slots int) {
 	var poor *row
-	for i := range s.tenants {
-		if t := &s.tenants[i]; t.stuck != "" && slots > 0 {
-			y.Kind = "waits"
-			y.Parts = append(y.Parts, words{Text: fmt.Sprint("Job ", t.stuckJob), Job: t.stuckJob})
-			y.add(" cannot go on: %s. ", t.stuck)
-			break
-		}
+	if s.stuck.id != 0 && slots > 0 {
+		y.Kind = "waits"
+		y.Parts = append(y.Parts, words{Text: fmt.Sprint("Job ", s.stuck.id), Job: s.stuck.id})
+		y.add(" cannot go on: %s. ", s.stuck.err)
 	}
 	paused := ""
 	for i := range s.tenants {
@@ -196,7 +195,7 @@ func (s *snap) culprit(poor *row) (rich *row) {
 			rich, over = t, float64(t.Busy)-t.entitled
 		}
 	}
-	if rich != nil || poor.entitled >= 0 && float64(poor.Busy) > poor.entitled-0.5 {
+	if rich != nil || poor.Busy > 0 && poor.entitled >= 0 && float64(poor.Busy) > poor.entitled-0.5 {
 		return rich
 	}
 	for i := range s.tenants {
@@ -217,7 +216,7 @@ func (s *snap) since(t *row) string {
 		x := &s.hour[i]
 		n := 0
 		for _, p := range x.of {
-			if p.t != nil && p.t.number == t.number {
+			if p.who != nil && p.number == t.number {
 				n = p.running
 			}
 		}
@@ -297,6 +296,14 @@ func count(n int) string {
 	return text
 }
 
+// how says how a job has ended that has not failed.
+func (g *gone) how() string {
+	if g.err != "" {
+		return "because it was cancelled"
+	}
+	return "without an error"
+}
+
 func named(name string, id sojourn.JobID) string {
 	if name == "" {
 		return fmt.Sprint("job ", id)
@@ -310,27 +317,20 @@ func short40(name string) string { return clipped(name, 40) }
 // shown returns at most 200 runes of a name.
 func shown(name string) string { return clipped(name, 200) }
 
-// clipped returns at most so many runes of a name. What would turn or break the line is left out.
+// clipped returns at most so many runes of a name. What would hide, turn or break the line is left out.
 func clipped(name string, most int) string {
 	var out []rune
 	for _, r := range name {
-		if clean := tame(r); clean >= 0 {
-			if len(out) == most {
-				return string(out) + "…"
-			}
-			out = append(out, clean)
+		switch {
+		case unicode.IsControl(r) || r == 0x2028 || r == 0x2029:
+			r = ' '
+		case visible.Obeyed(r):
+			continue
 		}
+		if len(out) == most {
+			return string(out) + "…"
+		}
+		out = append(out, r)
 	}
 	return string(out)
-}
-
-// tame returns a rune that stays where it is put: no control character, and no mark of direction; -1 is none.
-func tame(r rune) rune {
-	switch {
-	case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029:
-		return ' '
-	case r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x61c:
-		return -1
-	}
-	return r
 }

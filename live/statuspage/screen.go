@@ -253,12 +253,12 @@ func (s *site) home(ctx context.Context, sc *screen, sn *snap, f filter, q *what
 	if s.watch != nil && sn.all.Live > 0 {
 		x, err := s.forecasts.soon(ctx, change{})
 		if err != nil {
-			sc.NoFore = err.Error()
+			sc.NoFore = line(err)
 		}
 		fc = byJob(x)
 		if q != nil && err == nil {
 			if sc.Compare, err = s.compare(ctx, sn, q); err != nil {
-				sc.NoFore = err.Error()
+				sc.NoFore = line(err)
 			} else if g, err := s.forecasts.soon(ctx, change{q.Policy, q.Slots, q.Tasks, q.each()}); err == nil {
 				then = byJob(g)
 			}
@@ -289,7 +289,7 @@ func (s *site) home(ctx context.Context, sc *screen, sn *snap, f filter, q *what
 
 // list says which part of the jobs is shown, and leads to the others.
 func (sc *screen) list(sn *snap, f filter, l *list) {
-	counts := map[string]int{"waiting": sn.all.idle, "running": sn.all.Live - sn.all.idle, "late": sn.all.Late + sn.void, "failing": sn.all.Failing, "ended": sn.all.Ended, "all": sn.all.Live}
+	counts := map[string]int{"waiting": sn.all.idle, "running": sn.all.active, "late": sn.all.Late + sn.void, "failing": sn.all.Failing, "ended": sn.all.Ended, "all": sn.all.Live}
 	for _, state := range states {
 		g := f
 		g.State, g.Page = state, 1
@@ -455,8 +455,8 @@ func (s *snap) tenantLine(t *row, signs map[int]string) tenantLine {
 // line returns the row of a job.
 func (s *snap) line(x *listed, signs map[int]string, fc, then map[sojourn.JobID]*forecast.Job) line4 {
 	if g := x.gone; g != nil {
-		out := line4{ID: g.id, Name: shown(g.name), Tenant: shown(cmpName(g.tenant)), Sign: cmp.Or(signs[g.colour], "·"), Colour: colour(g.colour), Done: count(g.done), Tasks: count(g.all), Part: 100 * g.done / max(1, g.all),
-			Waited: span4(g.end.Sub(g.at)), At: s.when(g.end), Bad: g.err != ""}
+		out := line4{ID: g.id, Name: shown(g.name), Tenant: shown(g.who.name), Sign: cmp.Or(signs[g.who.number], "·"), Colour: colour(g.who.number), Done: count(g.done), Tasks: count(g.all), Part: 100 * g.done / max(1, g.all),
+			Waited: span4(g.end.Sub(g.at)), At: s.when(g.end), Bad: g.failed}
 		out.Why = []words{{Text: cmp.Or(shown(g.err), "ended without an error")}}
 		if g.late {
 			out.Late = "late"
@@ -465,9 +465,12 @@ func (s *snap) line(x *listed, signs map[int]string, fc, then map[sojourn.JobID]
 	}
 	j := &x.st
 	out := line4{ID: j.ID, Name: shown(j.Name), Tenant: shown(cmpName(j.Pool)), Sign: cmp.Or(signs[x.tenant.number], "·"), Colour: colour(x.tenant.number), Done: count(j.Progress.Done), Tasks: count(j.Progress.Tasks),
-		Part: 100 * j.Progress.Done / max(1, j.Progress.Tasks), Waited: span4(s.now.Sub(x.since)), At: s.when(x.at), Bad: x.is("failing")}
-	if x.running > 0 {
+		Part: 100 * j.Progress.Done / max(1, j.Progress.Tasks), Waited: span4(max(0, s.now.Sub(x.times[since]))), At: s.when(x.at), Bad: x.is("failing")}
+	switch {
+	case x.running > 0:
 		out.Waited = "runs"
+	case x.waiting == 0:
+		out.Waited = "–"
 	}
 	if j.Deadline > 0 {
 		out.Due = s.when(j.Deadline)
@@ -519,6 +522,8 @@ func (s *snap) why(x *listed) []words {
 		return say("runs %s; %s", verb(p.Running, "task", "tasks"), verb(p.Tasks-p.Done-p.Running-p.FailedTasks, "task waits", "tasks wait"))
 	case p.Running > 0:
 		return say("runs %s", verb(p.Running, "task, its last", "tasks, its last"))
+	case p.Tasks == p.Done+p.FailedTasks:
+		return say("open: it has no task to run now")
 	case t != nil && t.Paused:
 		return say("its tenant is paused")
 	case t == nil:

@@ -25,6 +25,7 @@ type board struct {
 	rec   *Recorder
 	snaps memo[string, *snap]
 	lists memo[string, *list]
+	costs bool // the policy divides no slots, but what tasks cost
 }
 
 func newBoard(p *live.Pool, rec *Recorder) *board {
@@ -41,8 +42,9 @@ type snap struct {
 	now     sojourn.Time
 	wall    time.Time // at now
 	st      live.Status
-	small   bool // st.Jobs has all live jobs, as the policy ranks them
-	void    int  // jobs that are late though no deadline has passed
+	small   bool                   // st.Jobs has all live jobs, as the policy ranks them
+	broken  map[sojourn.JobID]bool // jobs to which a promise was broken
+	void    int                    // those of them of which no deadline has passed
 	all     row
 	tenants []row // the one with the most waiting and running tasks first
 	cut     int   // tenants that are not in the list
@@ -53,20 +55,16 @@ type snap struct {
 	says    saying
 	holds   map[int]map[sojourn.JobID]int // slots, by the number of a tenant and the job
 	classes int
+	stuck   gone // a job that cannot go on, and why
 }
 
 // A row is what is known of a tenant.
 type row struct {
 	tenantModel
-	t                 *tenant // not to be read: only the recorder may
-	key, name         string  // for addresses, and for people
-	number            int     // negative: several tenants
-	idle              int
+	*who
+	active, idle      int // jobs
 	oldest            time.Duration
 	oldestJob         sojourn.JobID
-	oldestName        string
-	stuckJob          sojourn.JobID
-	stuck             string  // why that job cannot go on
 	entitled          float64 // -1: nobody says
 	hour, now, before window  // waits: of the hour, the last quarter and what was before
 }
@@ -83,32 +81,63 @@ func (b *board) snap(ctx context.Context) (*snap, error) {
 	return s, err
 }
 
-// status returns the status of the pool without jobs, or with all if the pool tells no recorder.
+// status returns the status of the pool without jobs, or with all if the pool tells no recorder. What only the pool knows of jobs is
+// entered.
 func (b *board) status() live.Status {
-	if b.rec.pool == nil {
+	look := b.rec.pool
+	if look == nil {
 		st := b.pool.Status()
 		b.rec.load(&st)
 		return st
 	}
-	st, _ := b.rec.pool.Status(nil)
+	ids, stuck := b.rec.doubts()
+	st, _ := look.Status(ids)
+	if len(ids)+len(stuck) > 0 {
+		b.rec.settle(st.Jobs, stuck, look.Stuck(stuck))
+	}
+	st.Jobs = nil
 	return st
 }
 
 func (b *board) take() *snap {
-	s := &snap{st: b.status()}
+	s := &snap{st: b.status(), broken: map[sojourn.JobID]bool{}}
 	s.now, s.wall = s.st.Now, time.Now()
 	s.copy(b.rec)
-	if s.small = s.all.Live <= ranked; s.small && b.rec.pool != nil {
+	switch s.small = s.all.Live <= ranked; {
+	case b.rec.pool == nil:
+	case s.small:
 		s.st = b.pool.Status()
-	}
-	for i := range s.st.Jobs {
-		if j := &s.st.Jobs[i]; j.Void != "" && !(j.Deadline > 0 && j.Deadline < s.now) {
-			s.void++
+	default:
+		for _, id := range b.rec.pool.Void() {
+			s.broken[id] = true
 		}
 	}
-	s.shares(b.pool)
+	for i := range s.st.Jobs {
+		if j := &s.st.Jobs[i]; j.Void != "" {
+			s.broken[j.ID] = true
+		}
+	}
+	s.void = b.rec.timely(s.broken)
+	b.shares(s)
+	if n := len(s.tenants) - mostRows; n > 0 {
+		s.cut, s.tenants = n, s.tenants[:mostRows]
+	}
 	s.says = s.say()
 	return s
+}
+
+// timely returns how many of these jobs are live and not late.
+func (r *Recorder) timely(ids map[sojourn.JobID]bool) (n int) {
+	for some := range slices.Chunk(slices.Collect(maps.Keys(ids)), chunk) { //sojourn:unordered a number
+		r.mu.Lock()
+		for _, id := range some {
+			if j := r.jobs.get(id); j != nil && !j.late {
+				n++
+			}
+		}
+		r.mu.Unlock()
+	}
+	return n
 }
 
 // copy copies what the recorder knows of tenants.
@@ -133,16 +162,18 @@ func (s *snap) copy(r *Recorder) {
 	slices.SortFunc(s.tenants, func(a, b row) int {
 		return cmp.Or(cmp.Compare(b.Waiting+b.Busy, a.Waiting+a.Busy), cmp.Compare(b.Live, a.Live), cmp.Compare(a.number, b.number))
 	})
-	if n := len(s.tenants) - mostRows; n > 0 {
-		s.cut, s.tenants = n, s.tenants[:mostRows]
-	}
 	r.hour.each(func(x *sample) { s.hour = append(s.hour, *x) })
 	s.holds = map[int]map[sojourn.JobID]int{}
 	for _, x := range r.slots { //sojourn:unordered counts
-		if s.holds[x.tenant.number] == nil {
-			s.holds[x.tenant.number] = map[sojourn.JobID]int{}
+		if s.holds[x.number] == nil {
+			s.holds[x.number] = map[sojourn.JobID]int{}
 		}
-		s.holds[x.tenant.number][x.task.Job]++
+		s.holds[x.number][x.task.Job]++
+	}
+	for _, id := range r.stuck {
+		if j := r.jobs.get(id); j != nil && s.stuck.id == 0 {
+			s.stuck = gone{id: id, err: j.bad.stuck}
+		}
 	}
 	for _, ended := range []*ring[gone]{&r.ended, &r.failed} {
 		ended.each(func(g *gone) {
@@ -154,17 +185,11 @@ func (s *snap) copy(r *Recorder) {
 }
 
 func (r *Recorder) row(t *tenant) row {
-	x := row{t: t, key: t.key, name: cmpName(t.name), number: t.number, idle: t.idle, entitled: -1,
-		tenantModel: tenantModel{Name: t.name, Live: t.live, Late: t.late, Failing: t.failing, Waiting: t.waiting, Busy: t.running}}
-	f := t.first
-	for i := 0; f != nil && i < 64; f, i = f.after, i+1 { // what has failed, may not start yet or cannot, does not wait for others
-		if f.bad == nil && f.spec.Release <= r.now {
-			x.oldest, x.oldestJob, x.oldestName = r.now.Sub(f.since), f.spec.ID, short(f.spec.Name)
-			break
-		}
-		if f.bad != nil && f.bad.stuck != "" && x.stuck == "" {
-			x.stuck, x.stuckJob = f.bad.stuck, f.spec.ID
-		}
+	x := row{who: t.who, active: t.active, idle: t.idle, entitled: -1,
+		tenantModel: tenantModel{Name: t.full, Live: t.live, Late: t.late, Failing: t.failing, Waiting: t.waiting, Busy: t.running}}
+	if t.waits.Len() > 0 { // what has failed, may not start yet or cannot, does not wait for others
+		j := t.waits.jobs[0]
+		x.oldest, x.oldestJob = r.now.Sub(j.times[since]), j.spec.ID
 	}
 	x.Oldest = x.oldest.Seconds()
 	x.hour, x.now, x.before = t.hourOf(r.now, 0, windows-1), t.hourOf(r.now, 0, 2), t.hourOf(r.now, 3, windows-1)
@@ -175,62 +200,81 @@ func (r *Recorder) row(t *tenant) row {
 const noTenant = "(no tenant)"
 
 // shares says what tenants are entitled to.
-func (s *snap) shares(p *live.Pool) {
+func (b *board) shares(s *snap) {
 	classes := map[sojourn.Class]bool{}
 	for _, x := range s.st.Slots {
 		classes[x.Slot.Class] = true
 	}
 	s.classes = len(classes)
-	at := map[string]*row{}
+	at := map[string][]*row{} // those below a FIFO pool share one
 	for i := range s.tenants {
 		t := &s.tenants[i]
-		n, ok := p.Settings(t.Name)
+		n, ok := b.pool.Settings(t.Name)
 		if !ok || t.number < 0 {
 			continue
 		}
 		s.sharing = true
 		t.Weight, t.Paused = cmp.Or(n.Weight, 1), n.Paused
-		at[n.Name] = t
-		t.entitled = 0
+		at[n.Name] = append(at[n.Name], t)
 	}
 	switch {
 	case !s.sharing:
 	case s.small:
+		demand, sum, of := 0, 0.0, map[string]float64{}
 		for c := range classes { //sojourn:unordered sums, of one class after the other
-			for _, share := range p.Shares(c) {
-				if t := at[share.Pool]; t != nil {
-					t.entitled += share.Entitled
-				}
+			for _, share := range b.pool.Shares(c) {
+				demand += share.Demand
+				sum += share.Entitled
+				of[share.Pool] += share.Entitled
 			}
 		}
+		if demand > 0 {
+			b.costs = sum == 0 // what is shared is not slots
+		}
+		for name, rows := range at { //sojourn:unordered each by itself
+			rows[0].entitled = of[name]
+		}
 	default:
-		s.divide()
+		s.divide(at)
 	}
-	for i := range s.tenants {
-		if t := &s.tenants[i]; t.entitled >= 0 {
+	for _, rows := range at { //sojourn:unordered each by itself
+		if t := rows[0]; b.costs || len(rows) > 1 {
+			t.entitled = -1
+		} else {
 			t.Entitled = &t.entitled
 		}
 	}
 }
 
-// divide computes entitlements from counts and weights: max-min fair, as if all tenants were siblings of one class without limits.
-func (s *snap) divide() {
-	var open []*row
+// divide computes entitlements from counts and weights: max-min fair, as if all pools were siblings of one class without limits. The
+// first row of each pool has it.
+func (s *snap) divide(at map[string][]*row) {
+	type claim struct {
+		*row
+		want float64
+	}
+	var open []claim
 	weight, left := 0.0, float64(len(s.st.Slots))
-	for i := range s.tenants {
-		t := &s.tenants[i]
-		if t.Weight > 0 && !t.Paused {
-			open = append(open, t)
-			weight += t.Weight
+	for _, rows := range at { //sojourn:unordered sorted below
+		x := claim{row: rows[0]}
+		x.entitled = 0
+		for _, t := range rows {
+			x.want += float64(t.Waiting + t.Busy)
+		}
+		if x.Weight > 0 && !x.Paused {
+			open = append(open, x)
 		}
 	}
-	slices.SortFunc(open, func(a, b *row) int {
-		return cmp.Or(cmp.Compare(float64(a.Waiting+a.Busy)/a.Weight, float64(b.Waiting+b.Busy)/b.Weight), cmp.Compare(a.number, b.number))
+	slices.SortFunc(open, func(a, b claim) int {
+		return cmp.Or(cmp.Compare(a.want/a.Weight, b.want/b.Weight), cmp.Compare(a.number, b.number))
 	})
-	for _, t := range open {
-		t.entitled = min(float64(t.Waiting+t.Busy), left*(t.Weight/max(weight, t.Weight)))
-		left -= t.entitled
-		weight -= t.Weight
+	for _, x := range open {
+		weight += x.Weight
+	}
+	for _, x := range open {
+		x.entitled = min(x.want, left*(x.Weight/max(weight, x.Weight)))
+		left -= x.entitled
+		weight -= x.Weight
 	}
 }
 
@@ -264,6 +308,9 @@ type listed struct {
 func (b *board) list(ctx context.Context, s *snap, f filter) (*list, error) {
 	return b.lists.get(ctx, fmt.Sprintf("%q", []any{f, s.now}), func() (*list, error) {
 		l := &list{}
+		if f.Pool != "" && f.Pool[0] != '#' { // a name, and not what stands for one
+			f.Pool = keyOf(f.Pool)
+		}
 		text, from := strings.ToLower(f.Text), (f.Page-1)*f.Size
 		enter := func(x listed, name, tenant string) {
 			if text != "" && !strings.Contains(strings.ToLower(name), text) && !strings.Contains(strings.ToLower(tenant), text) && !strings.Contains(strings.ToLower(x.last), text) && text != fmt.Sprint(x.spec.ID) {
@@ -275,19 +322,15 @@ func (b *board) list(ctx context.Context, s *snap, f filter) (*list, error) {
 		}
 		if f.State == "ended" {
 			for _, g := range b.rec.goneJobs() {
-				if f.Pool == "" || g.key == f.Pool {
-					enter(listed{job: job{spec: &sojourn.Job{ID: g.id}}, gone: &g, last: g.err}, g.name, g.tenant)
+				if f.Pool == "" || g.who.key == f.Pool {
+					enter(listed{job: job{spec: &sojourn.Job{ID: g.id}}, gone: &g, last: g.err}, g.name, g.who.name)
 				}
 			}
 			return l, nil
 		}
-		void := map[sojourn.JobID]bool{}
-		for i := range s.st.Jobs {
-			void[s.st.Jobs[i].ID] = s.st.Jobs[i].Void != ""
-		}
 		err := b.rec.walk(ctx, s, func(x listed) {
-			x.late = x.late || void[x.spec.ID]
-			if (f.Pool == "" || x.tenant.key == f.Pool || x.spec.Pool == f.Pool) && x.is(f.State) {
+			x.late = x.late || s.broken[x.spec.ID]
+			if (f.Pool == "" || x.tenant.key == f.Pool) && x.is(f.State) {
 				enter(x, x.spec.Name, x.spec.Pool)
 			}
 		})
@@ -300,13 +343,13 @@ func (b *board) list(ctx context.Context, s *snap, f filter) (*list, error) {
 func (x *listed) is(state string) bool {
 	switch state {
 	case "waiting":
-		return x.running == 0
+		return x.idle()
 	case "running":
 		return x.running > 0
 	case "late":
 		return x.late
 	case "failing":
-		return x.bad != nil && len(x.bad.tasks) > 0
+		return x.failing()
 	}
 	return true
 }
@@ -382,17 +425,12 @@ func (r *Recorder) walk(ctx context.Context, s *snap, f func(listed)) error {
 	}
 	at := sojourn.JobID(0)
 	for ctx.Err() == nil && locked(func() bool {
-		at = max(at, r.jobs.base)
-		if i := at - r.jobs.base; i < sojourn.JobID(len(r.jobs.pages)) {
-			if p := r.jobs.pages[i]; p != nil {
-				for _, j := range p.jobs {
-					take(j)
-				}
-			}
-			at++
-			return true
+		list := r.jobs.from(at)
+		for _, j := range list {
+			take(j)
+			at = j.spec.ID + 1
 		}
-		return false
+		return list != nil
 	}) {
 	}
 	return ctx.Err()
@@ -429,7 +467,7 @@ func (b *board) find(s *snap, id sojourn.JobID) (x listed, ok bool) {
 	}
 	for _, g := range r.goneJobs() {
 		if g.id == id {
-			return listed{job: job{spec: &sojourn.Job{ID: id, Name: g.name, Pool: g.tenant}, at: g.at}, gone: &g, last: g.err}, true
+			return listed{job: job{spec: &sojourn.Job{ID: id, Name: g.name, Pool: g.who.name}, at: g.at}, gone: &g, last: g.err}, true
 		}
 	}
 	return x, false

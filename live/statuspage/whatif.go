@@ -216,7 +216,7 @@ func (b *board) tabulate(c *comparison, s *snap, all []*forecast.Forecast) {
 	b.rec.mu.Lock()
 	for i := range all[0].Jobs {
 		if j := b.rec.jobs.get(all[0].Jobs[i].ID); j != nil {
-			of[all[0].Jobs[i].ID] = whose{j.tenant.name, j.spec.Deadline}
+			of[all[0].Jobs[i].ID] = whose{j.tenant.key, j.spec.Deadline}
 		}
 	}
 	b.rec.longest = max(b.rec.longest, len(of))
@@ -276,8 +276,8 @@ func (b *board) tabulate(c *comparison, s *snap, all []*forecast.Forecast) {
 	row("90 of 100 jobs end within", "", spanOf((*fate).p90))
 	row("late jobs", "", func(x *fate) (float64, string) { return float64(x.late), count(x.late) })
 	for i := range s.tenants {
-		row(shown(s.tenants[i].name)+", mean", "/"+s.tenants[i].Name, spanOf((*fate).mean))
-		row(shown(s.tenants[i].name)+", late", "/"+s.tenants[i].Name, func(x *fate) (float64, string) { return float64(x.late), count(x.late) })
+		row(shown(s.tenants[i].name)+", mean", "/"+s.tenants[i].key, spanOf((*fate).mean))
+		row(shown(s.tenants[i].name)+", late", "/"+s.tenants[i].key, func(x *fate) (float64, string) { return float64(x.late), count(x.late) })
 		if i == 11 {
 			c.Note += " The 12 tenants with the most tasks are listed."
 			break

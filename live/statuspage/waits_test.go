@@ -1,0 +1,256 @@
+package statuspage_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/live"
+	"github.com/sojourn-sched/sojourn/live/statuspage"
+)
+
+// pageOf returns the page as JSON.
+func pageOf(t *testing.T, h http.Handler, query string) (pg statuspage.Page) {
+	t.Helper()
+	if err := json.Unmarshal(ask(h, "/status.json"+query).Body.Bytes(), &pg); err != nil {
+		t.Fatal(err)
+	}
+	return pg
+}
+
+// An open job without a task to run waits for nobody. With one it waits from then on.
+func TestOpenJobsWithoutTasks(t *testing.T) {
+	pooled(t, 1, nil, func(t *testing.T, p *live.Pool, _ *statuspage.Recorder, h http.Handler) {
+		j, err := p.Submit(t.Context(), live.Job{Name: "session", Pool: "etl", Open: true, Phases: []live.Phase{{Tasks: 1, Run: lasts(time.Second)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		submit(t, p, "long", "web", 1, lasts(10*time.Hour))
+		time.Sleep(time.Hour)
+		if pg := pageOf(t, h, "?state=waiting"); pg.Found != 0 || pg.Oldest != 0 || !strings.HasPrefix(pg.Says, "All is well") {
+			t.Errorf("%d jobs wait, the oldest for %v s: %s", pg.Found, pg.Oldest, pg.Says)
+		}
+		if body := ask(h, "/?state=all").Body.String(); !strings.Contains(body, "open: it has no task to run now") || !strings.Contains(body, "Running 1</a>") {
+			t.Errorf("the page does not say why nothing of it runs:\n%s", body)
+		}
+		if _, err := j.Add(0, 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if pg := pageOf(t, h, "?state=waiting"); pg.Found != 1 || pg.Oldest != 60 {
+			t.Errorf("%d jobs wait, the oldest for %v s, want 1 and 60", pg.Found, pg.Oldest)
+		}
+	})
+}
+
+// A job that has failed waits for others like any other, when its time to be tried again has come and when it has succeeded. What has
+// failed or may not start yet hides nobody who waits, however many there are.
+func TestWhoWaits(t *testing.T) {
+	fails := func(times uint32) func(context.Context, live.Task) error {
+		return func(_ context.Context, task live.Task) error {
+			if task.Attempt <= times {
+				return errors.New("once")
+			}
+			return nil
+		}
+	}
+	pooled(t, 1, nil, func(t *testing.T, p *live.Pool, _ *statuspage.Recorder, h http.Handler) {
+		submit(t, p, "again", "etl", 1, fails(1))
+		synctest.Wait()
+		submit(t, p, "flood", "web", 9, lasts(time.Hour))
+		time.Sleep(30 * time.Second)
+		submit(t, p, "more", "web", 9, lasts(time.Hour))
+		if pg := pageOf(t, h, "?pool=etl"); pg.Tenants[len(pg.Tenants)-1].Oldest != 0 || pg.Failing != 1 {
+			t.Errorf("before it is tried again: %+v", pg.Tenants)
+		}
+		time.Sleep(30 * time.Minute)
+		if pg := pageOf(t, h, ""); !strings.HasPrefix(pg.Says, "etl waits 30 min: web holds 1 of 1 slots") {
+			t.Errorf("half an hour later: %s", pg.Says)
+		}
+		n, _ := p.Settings("web")
+		n.Paused = true
+		if err := p.ChangePool(n); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if pg := pageOf(t, h, "?state=all&pool=etl"); pg.Found != 0 || pg.Failing != 0 {
+			t.Errorf("it has not succeeded: %+v", pg.Jobs)
+		}
+	})
+	pooled(t, 1, nil, func(t *testing.T, p *live.Pool, _ *statuspage.Recorder, h http.Handler) {
+		for range 200 {
+			if _, err := p.Submit(t.Context(), live.Job{Pool: "etl", Retry: &live.Retry{Attempts: 2, Backoff: 99 * time.Hour, MaxBackoff: 99 * time.Hour}, Phases: []live.Phase{{Tasks: 1, Run: fails(1)}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		submit(t, p, "flood", "web", 9, lasts(time.Hour))
+		two := submit(t, p, "two", "etl", 2, func(ctx context.Context, task live.Task) error {
+			if task.Index == 0 {
+				return fails(1)(ctx, task)
+			}
+			return nil
+		})
+		time.Sleep(20 * time.Minute)
+		if pg := pageOf(t, h, ""); !strings.HasPrefix(pg.Says, "etl waits 20 min: web holds 1 of 1 slots") {
+			t.Errorf("behind 200 that have failed: %s", pg.Says)
+		}
+		two.Cancel()
+	})
+}
+
+// What was said of a job that cannot go on is not said any more when it can.
+func TestStuckNoMore(t *testing.T) {
+	pooled(t, 1, nil, func(t *testing.T, p *live.Pool, _ *statuspage.Recorder, h http.Handler) {
+		var inner *live.Handle
+		submit(t, p, "outer", "web", 1, func(ctx context.Context, _ live.Task) error {
+			inner = submit(t, p, "inner", "web", 1, lasts(time.Hour))
+			return inner.Wait(ctx)
+		})
+		time.Sleep(time.Minute)
+		if says := pageOf(t, h, "").Says; !strings.Contains(says, "Job 1 cannot go on: live: a task waits for itself") {
+			t.Errorf("a deadlock: %s", says)
+		}
+		if _, err := p.AddSlots(1, sojourn.Slot{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if says, body := pageOf(t, h, "").Says, ask(h, "/job/1").Body.String(); strings.Contains(says, "cannot go on") || strings.Contains(body, "waits for itself") {
+			t.Errorf("a slot later: %s\n%s", says, body)
+		}
+		gpu, err := p.Submit(t.Context(), live.Job{Name: "gpu", Pool: "etl", Phases: []live.Phase{{Tasks: 2, Class: 1, Run: lasts(time.Hour)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if says := pageOf(t, h, "").Says; !strings.Contains(says, "cannot go on: live: no slots of a class") {
+			t.Errorf("a class without slots: %s", says)
+		}
+		n, _ := p.Settings("etl")
+		n.Paused = true
+		if err := errors.Join(p.ChangePool(n)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.AddSlots(1, sojourn.Slot{Class: 1}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if says := pageOf(t, h, "").Says; strings.Contains(says, "cannot go on") || !strings.Contains(says, "etl is paused") {
+			t.Errorf("the class has a slot: %s", says)
+		}
+		gpu.Cancel()
+	})
+}
+
+// A job that was cancelled has not failed, nor have its attempts.
+func TestCancelledHaveNotFailed(t *testing.T) {
+	pooled(t, 2, nil, func(t *testing.T, p *live.Pool, _ *statuspage.Recorder, h http.Handler) {
+		j := submit(t, p, "slow to stop", "web", 2, func(ctx context.Context, task live.Task) error {
+			<-ctx.Done()
+			time.Sleep(time.Duration(1+task.Index) * 2 * time.Second)
+			return context.Cause(ctx)
+		})
+		time.Sleep(time.Second)
+		j.Cancel()
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if pg := pageOf(t, h, ""); pg.Failing != 0 || pg.Live != 1 {
+			t.Errorf("%d of %d jobs are failing", pg.Failing, pg.Live)
+		}
+		time.Sleep(time.Minute)
+		if pg := pageOf(t, h, ""); pg.Tenants[0].Ended != 1 || pg.Tenants[0].Failed != 0 || !strings.Contains(pg.Says, "because it was cancelled.") {
+			t.Errorf("%+v: %s", pg.Tenants[0], pg.Says)
+		}
+		if body := ask(h, "/?state=ended").Body.String(); !strings.Contains(body, "live: the job was cancelled") || strings.Contains(body, `<b class="mark">failed</b>`) {
+			t.Errorf("the list:\n%s", body)
+		}
+	})
+}
+
+// Tenants below a pool with an order of its own have no shares by themselves, nor has anybody where something else than slots is divided.
+func TestSharesThatNobodyKnows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, o := range []fair.Options{
+			{Pools: map[string]fair.Pool{"web": {FIFO: true}}},
+			{Cost: fair.Cost{0: {1, 2}}},
+		} {
+			policy, err := fair.New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := statuspage.NewRecorder()
+			p, err := live.New(policy, live.Options{Slots: 4, Observer: r})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"web/a", "web/b", "etl"} {
+				submit(t, p, "j", name, 9, lasts(time.Hour))
+			}
+			time.Sleep(time.Minute)
+			for _, x := range pageOf(t, statuspage.Handler(p, statuspage.WithRecorder(r)), "").Tenants {
+				if want := o.Cost == nil && x.Name == "etl"; (x.Entitled != nil) != want || want && *x.Entitled != 2 {
+					t.Errorf("%s with %d of 4 slots is entitled to %v", x.Name, x.Busy, x.Entitled)
+				}
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			stop()
+			_ = p.Close(ctx)
+		}
+	})
+}
+
+// A promising policy cannot keep what it has promised to some jobs.
+type promising struct {
+	sojourn.Policy
+	broken []sojourn.JobID
+}
+
+func (p promising) Unwrap() sojourn.Policy                         { return p.Policy }
+func (p promising) AppendVoid(dst []sojourn.JobID) []sojourn.JobID { return append(dst, p.broken...) }
+func (p promising) Void(id sojourn.JobID) (why string, ok bool) {
+	return "slots are gone", id == p.broken[0]
+}
+
+// Above 1,000 live jobs, those count as late whose promises do not hold, and the slots are divided among all tenants, of which 200
+// are listed.
+func TestManyTenantsAndPromises(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		policy, err := fair.New(fair.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := statuspage.NewRecorder()
+		p, err := live.New(promising{policy, []sojourn.JobID{7}}, live.Options{Slots: 64, Observer: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 1200 {
+			submit(t, p, "j", fmt.Sprint("t", i%400), 1, lasts(time.Hour))
+		}
+		time.Sleep(time.Minute)
+		h := statuspage.Handler(p, statuspage.WithRecorder(r))
+		pg := pageOf(t, h, "")
+		if pg.Late != 1 {
+			t.Errorf("%d jobs are late, want 1", pg.Late)
+		}
+		if late := pageOf(t, h, "?state=late"); late.Found != 1 || len(late.Jobs) != 1 || late.Jobs[0].ID != 7 {
+			t.Errorf("late are %+v", late.Jobs)
+		}
+		if len(pg.Tenants) != 200 || pg.Tenants[0].Entitled == nil || math.Abs(*pg.Tenants[0].Entitled-64./400) > 1e-9 {
+			t.Errorf("%d tenants, the first is entitled to %v, want %v", len(pg.Tenants), *pg.Tenants[0].Entitled, 64./400)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		_ = p.Close(ctx)
+	})
+}
