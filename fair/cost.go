@@ -131,7 +131,7 @@ func (t *tree) fileRanked(n *pool, c sojourn.Class) {
 		ready.remove(c, n.id)
 		busy.remove(c, n.id)
 		if t.order == Service && !t.offering && !t.restoring && !ready.contains(n.id) {
-			n.class(0).queued = false
+			t.unqueue(n, 0)
 		}
 		return
 	}

@@ -149,7 +149,7 @@ func (t *tree) file(n *pool, c sojourn.Class) {
 			up.busyPools.Remove(c, n.id)
 		}
 		if !t.offering && !t.restoring {
-			n.class(c).queued = false
+			t.unqueue(n, c)
 		}
 		return
 	}
@@ -174,10 +174,23 @@ func (t *tree) queue(n *pool, c sojourn.Class) {
 	if t.order == Service && !t.restoring {
 		if nc := n.class(c); !nc.queued {
 			nc.account.SetWeight(n.conf.weight)
+			from := nc.account.Tag()
 			t.lift(n, c)
+			nc.lifted = lifted{from, t.ledger.Now(), from.Before(nc.account.Tag())}
 			nc.queued = true
 		}
 	}
+}
+
+// unqueue takes the lift back of a pool that had something to start for no longer than this instant: one whose tasks are
+// reported as held right after the event that brought them stands where it stood.
+func (t *tree) unqueue(n *pool, c sojourn.Class) {
+	nc := n.class(c)
+	nc.queued = false
+	if nc.lifted.holds(t.ledger.Now()) {
+		nc.account.Return(nc.lifted.from)
+	}
+	nc.lifted = lifted{}
 }
 
 // key returns the key of a pool that can be served.

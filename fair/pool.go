@@ -77,7 +77,8 @@ type poolClass struct {
 
 	// For the order Service only.
 	account sfq.Account // among its siblings; not of the root
-	clock   sfq.Clock   // of the pools below
+	lifted  lifted
+	clock   sfq.Clock // of the pools below
 	mean    mean
 	starts  wide.Uint128 // the sum of the instants at which what runs was started
 	late    uint64       // by how much what runs was overdue when the pool was charged last, less what has ended

@@ -113,7 +113,7 @@ func (t *tree) price(ev *sojourn.Event, ch ledger.Change[member]) {
 	t.each(func(n *pool) {
 		for i := range n.classes {
 			nc := &n.classes[i]
-			nc.clock, nc.late, nc.mean, nc.most = sfq.Clock{}, 0, mean{}, wide.Uint128{}
+			nc.clock, nc.late, nc.mean, nc.most, nc.lifted = sfq.Clock{}, 0, mean{}, wide.Uint128{}, lifted{}
 			if n.parent != nil {
 				nc.account = nc.clock.Enter("", n.conf.weight)
 			}
@@ -158,6 +158,7 @@ func (t *tree) charge(n *pool, c sojourn.Class, cost uint64, slot sojourn.SlotID
 		}
 		nc.late += t.overdue(n, at)
 		nc.account.Charge(cost)
+		nc.lifted.set = false
 		nc.starts = nc.starts.Add(wide.Mul64(uint64(t.ledger.Now()), places))
 	}
 }
@@ -166,6 +167,30 @@ func (t *tree) charge(n *pool, c sojourn.Class, cost uint64, slot sojourn.SlotID
 func (t *tree) lift(n *pool, c sojourn.Class) {
 	nc := n.class(c)
 	n.parent.class(c).clock.Lift(&nc.account, nc.late+t.overdue(n, c))
+}
+
+// A lifted says where a pool stood when it was made level with others. It holds at that instant only, and until an attempt is
+// charged or settled.
+type lifted struct {
+	from sfq.Tag
+	at   sojourn.Time
+	set  bool
+}
+
+func (l *lifted) holds(now sojourn.Time) bool { return l.set && l.at == now }
+
+// save writes l if it holds.
+func (l *lifted) save(w *snapshot.Writer, now sojourn.Time) {
+	holds := l.holds(now)
+	if w.Bool(holds); holds {
+		l.from.Save(w)
+	}
+}
+
+func (l *lifted) restore(r *snapshot.Reader, now sojourn.Time) {
+	if l.set = r.Bool(); l.set {
+		l.from, l.at = sfq.RestoreTag(r), now
+	}
 }
 
 // overdue returns by how much what a pool runs has held its slots, as of now, for longer than it
@@ -220,6 +245,7 @@ func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], spent time.Du
 			n.class(c).mean.add(uint64(ev.At.Sub(ch.Start)), uint64(spent))
 		}
 		nc := n.class(at)
+		nc.lifted.set = false
 		switch {
 		case n.parent == nil:
 			continue

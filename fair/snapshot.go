@@ -14,7 +14,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "fair", Version: 9, Options: p.options}
+	return snapshot.Header{Policy: "fair", Version: 10, Options: p.options}
 }
 
 // saved returns the options that the state rests on, without those of the policies of pools,
@@ -96,7 +96,7 @@ func (p *Policy) savePool(w *snapshot.Writer, n *pool, numbers map[*pool]int) {
 	}
 	w.Len(len(n.classes))
 	for i := range n.classes {
-		n.classes[i].save(w, p.order, n.parent == nil)
+		n.classes[i].save(w, p.order, n.parent == nil, p.ledger.Now())
 	}
 	w.Len(len(n.jobs))
 	for _, j := range n.jobs {
@@ -135,7 +135,7 @@ func (p *Policy) savePool(w *snapshot.Writer, n *pool, numbers map[*pool]int) {
 	}
 }
 
-func (nc *poolClass) save(w *snapshot.Writer, order Order, root bool) {
+func (nc *poolClass) save(w *snapshot.Writer, order Order, root bool, now sojourn.Time) {
 	w.Uint(nc.turn)
 	w.Uint(nc.before)
 	w.Bool(nc.owed)
@@ -148,6 +148,7 @@ func (nc *poolClass) save(w *snapshot.Writer, order Order, root bool) {
 		if !root {
 			nc.account.Save(w)
 			w.Uint(nc.late)
+			nc.lifted.save(w, now)
 		}
 		w.Uint(nc.mean.time)
 		w.Uint(nc.mean.cost)
@@ -300,7 +301,7 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 	for i := range n.classes {
 		nc := &n.classes[i]
 		nc.turn, nc.before = p.restoreTurn(r), p.restoreTurn(r)
-		nc.restore(r, p.order, n.parent == nil)
+		nc.restore(r, p.order, n.parent == nil, p.ledger.Now())
 	}
 	n.jobs = make([]*job, r.Len())
 	for id := range n.jobs {
@@ -389,7 +390,7 @@ func (p *Policy) restoreSides(r *snapshot.Reader, j *job) {
 	}
 }
 
-func (nc *poolClass) restore(r *snapshot.Reader, order Order, root bool) {
+func (nc *poolClass) restore(r *snapshot.Reader, order Order, root bool, now sojourn.Time) {
 	nc.owed = r.Bool()
 	nc.queued = r.Bool()
 	nc.stamps.min = r.Time()
@@ -400,6 +401,9 @@ func (nc *poolClass) restore(r *snapshot.Reader, order Order, root bool) {
 		if !root {
 			nc.account, nc.late = sfq.RestoreAccount(r), r.Below(sfq.MaxCost+1)
 			r.Check(nc.late == 0 || nc.account.Outstanding() > 0, "a pool is late that runs nothing")
+			nc.lifted.restore(r, now)
+			tag := nc.account.Tag()
+			r.Check(!nc.lifted.set || nc.queued && nc.lifted.from.Weight() == tag.Weight() && nc.lifted.from.Before(tag), "a pool was made level that was not behind")
 		}
 		nc.mean = mean{r.Below(1 << 63), r.Below(1 << 63), r.Below(17)}
 		r.Check(nc.mean.of > 0 || nc.mean.time == 0 && nc.mean.cost == 0, "the mean of nothing")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -682,6 +683,64 @@ func TestPoolThatHadNothingToStartIsLevel(t *testing.T) {
 	s.until(70 * time.Second)
 	if a, b := s.got["busy"], s.got["held"]; a < 59*time.Second || a > 61*time.Second {
 		t.Errorf("the busy pool got %v and the other one %v of 70 s, want 60 and 10", a, b)
+	}
+}
+
+// A pool that has something to start for no longer than an instant stands where it stood before. If it stayed level with others,
+// what is taken back of its running attempt would be taken from another place.
+func TestInstantLeavesAPoolWhereItStood(t *testing.T) {
+	cancelled := func(s *site, held sojourn.JobID) {
+		s.next++
+		s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: s.next, Pool: "a", Phases: []sojourn.Phase{{Tasks: 1}}}})
+		s.observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: s.next}})
+	}
+	for name, instant := range map[string]func(s *site, held sojourn.JobID){
+		"nothing":             func(*site, sojourn.JobID) {},
+		"a job that vanishes": cancelled,
+		"twice":               func(s *site, held sojourn.JobID) { cancelled(s, held); cancelled(s, held) },
+		"a task that is ready and held": func(s *site, held sojourn.JobID) {
+			s.observe(sojourn.Event{Kind: sojourn.TaskReady, Task: sojourn.TaskID{Job: held}})
+			s.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: held}})
+		},
+		"restored between": func(s *site, held sojourn.JobID) {
+			s.observe(sojourn.Event{Kind: sojourn.TaskReady, Task: sojourn.TaskID{Job: held}})
+			data, err := s.p.(sojourn.Snapshotter).AppendBinary(nil)
+			other := newWith(fair.Options{})
+			if err != nil || other.(sojourn.Snapshotter).UnmarshalBinary(data) != nil {
+				s.tb.Fatal("no snapshot")
+			}
+			s.p = other
+			s.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: held}})
+		},
+		"paused and resumed and paused": func(s *site, held sojourn.JobID) {
+			for _, paused := range []bool{true, false, true} {
+				s.observe(sojourn.Event{Kind: sojourn.PoolChanged, Pool: &sojourn.Pool{Name: "a", Paused: paused}})
+				if !paused {
+					s.observe(sojourn.Event{Kind: sojourn.TaskReady, Task: sojourn.TaskID{Job: held}})
+				}
+			}
+			s.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: held}})
+			s.observe(sojourn.Event{Kind: sojourn.PoolChanged, Pool: &sojourn.Pool{Name: "a"}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, 3, fair.Options{})
+			s.arrive(1, customer{pool: "a", told: time.Minute, length: always(time.Minute)})
+			s.arrive(1, customer{pool: "a", length: always(time.Second)})
+			held := s.next
+			s.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: held}})
+			s.arrive(100, customer{pool: "b", length: always(10 * time.Second)})
+			s.until(41 * time.Second) // virtual time is 80 s, and a stands at the minute that its attempt is charged
+			instant(s, held)
+			s.until(45 * time.Second)
+			s.end(0, sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CauseSlotLost}) // a stands at 0
+			s.arrive(100, customer{pool: "a", told: time.Second, length: always(time.Second)})
+			seen := len(s.log)
+			s.until(100 * time.Second)
+			if n := slices.Index(s.log[seen:], "b"); n < 40 || n > 42 {
+				t.Errorf("%d starts of a before the next one of b, want its lost attempt, of a minute, and 40 of a second: %v", n, s.log[seen:])
+			}
+		})
 	}
 }
 

@@ -88,14 +88,14 @@ func (a *Account) Settles(charges iter.Seq[uint64]) bool {
 
 // Save writes a.
 func (a *Account) Save(w *snapshot.Writer) {
-	a.tag.save(w)
+	a.tag.Save(w)
 	a.out.Save(w)
 	w.Uint(a.charges)
 }
 
 // RestoreAccount reads what [Account.Save] has written.
 func RestoreAccount(r *snapshot.Reader) Account {
-	a := Account{tag: restoreTag(r), out: wide.Restore128(r), charges: r.Below(1 << 62)}
+	a := Account{tag: RestoreTag(r), out: wide.Restore128(r), charges: r.Below(1 << 62)}
 	r.Check(a.tag.weight > 0, "a flow has no weight")
 	r.Check(a.out.Hi < 1<<62 && !a.out.Less(wide.From64(a.charges)) && (a.charges > 0 || a.out.IsZero()), "what is charged is out of range")
 	return a
@@ -217,6 +217,9 @@ func (c *Clock) Lift(a *Account, credit uint64) {
 	}
 }
 
+// Return takes a lift back, where nothing was charged, settled or weighted since: from is the tag before it.
+func (a *Account) Return(from Tag) { a.tag = from }
+
 // Owes reports whether the debt of a flow of this name is kept.
 func (c *Clock) Owes(name string) bool {
 	if c.debts == nil {
@@ -228,27 +231,27 @@ func (c *Clock) Owes(name string) bool {
 
 // Save writes c.
 func (c *Clock) Save(w *snapshot.Writer) {
-	c.now.save(w)
+	c.now.Save(w)
 	w.Len(c.Debts())
 	if c.debts == nil {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.debts.ids)) {
 		w.String(name)
-		c.debts.table[c.debts.ids[name]].tag.save(w)
+		c.debts.table[c.debts.ids[name]].tag.Save(w)
 	}
 }
 
 // RestoreClock reads what [Clock.Save] has written. left is the number of flows beside which the
 // debts are kept.
 func RestoreClock(r *snapshot.Reader, left int) Clock {
-	c := Clock{now: restoreTag(r)}
+	c := Clock{now: RestoreTag(r)}
 	n := r.Len()
 	r.Check(n <= left, "more debts than flows")
 	last := ""
 	for i := range n {
 		name := r.String()
-		tag := restoreTag(r)
+		tag := RestoreTag(r)
 		if !r.Check(i == 0 || last < name, "debts are out of order") || !r.Check(c.now.Before(tag) && tag.weight > 0, "a debt that was passed") {
 			break
 		}

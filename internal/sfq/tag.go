@@ -112,14 +112,15 @@ func (t Tag) Service(from Tag) wide.Uint128 {
 	return x.Sub(y)
 }
 
-func (t Tag) save(w *snapshot.Writer) {
+// Save writes t.
+func (t Tag) Save(w *snapshot.Writer) {
 	t.whole.Save(w)
 	w.Uint(t.part)
 	w.Uint(t.weight)
 }
 
-// restoreTag reads what save has written.
-func restoreTag(r *snapshot.Reader) Tag {
+// RestoreTag reads what [Tag.Save] has written.
+func RestoreTag(r *snapshot.Reader) Tag {
 	t := Tag{whole: wide.Restore128(r), part: r.Uint(), weight: r.Below(MaxWeight + 1)}
 	r.Check(t.whole.Hi < 1<<62, "a tag is out of range")
 	r.Check(t.part < max(t.weight, 1), "a tag is no fraction")
