@@ -2,6 +2,7 @@ package hfsp
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
@@ -17,25 +18,27 @@ type class struct {
 
 	// aging is the aging module: a virtual cluster that shares all slots by weight. It
 	// keeps the virtual size v of each phase, in slot-nanoseconds, and the order of service.
-	aging    *vqueue.Queue[*phase]
-	training training
-	gate     gate
-	reserve  *reserve.Reserve // nil if nothing is reserved
-	patience *patience
-	choosy   []*phase // if phases wait for slots close to inputs: those with something to start and with inputs, in no order
+	aging     *vqueue.Queue[*phase]
+	training  training
+	gate      gate
+	reserve   *reserve.Reserve // nil if nothing is reserved
+	patience  *patience
+	completed func(*vqueue.Item[*phase], sojourn.Time) // what Policy.completed does
+	choosy    []*phase                                 // if phases wait for slots close to inputs: those with something to start and with inputs, in no order
 }
 
 // class returns what belongs to a class of slots.
 func (p *Policy) class(id sojourn.Class) *class {
 	for int(id) >= len(p.classes) {
 		c := &class{
-			options:  &p.options,
-			id:       sojourn.Class(len(p.classes)),
-			aging:    vqueue.New[*phase](p.late),
-			training: training{queue: heap.New(trainingKey.less, trainingKey.prefix), most: p.slots},
-			gate:     gate{most: p.earlySlots},
-			reserve:  p.reserve,
-			patience: &p.patience,
+			options:   &p.options,
+			id:        sojourn.Class(len(p.classes)),
+			aging:     vqueue.New[*phase](p.late),
+			training:  training{queue: heap.New(trainingKey.less, trainingKey.prefix), most: p.slots},
+			gate:      gate{most: p.earlySlots},
+			reserve:   p.reserve,
+			patience:  &p.patience,
+			completed: p.completed,
 		}
 		c.aging.Advance(p.ledger.Now(), nil)
 		c.resize(p.ledger.Capacity(c.id))
@@ -54,32 +57,57 @@ func (c *class) resize(slots int) (turned bool) {
 
 // file files a phase among those that have something to start, if it has.
 func (c *class) file(ph *phase, now sojourn.Time) {
-	startable := ph.startable()
 	if c.reserve != nil {
 		c.aging.SetLevel(ph.item, reserve.LevelUnknown(ph.tasks.Running()))
 	}
-	c.aging.SetReady(ph.item, startable)
-	if c.patience.any {
-		c.choose(ph, startable && c.patience.index.HasInputs(ph.job, ph.index))
-	}
-	if c.kill {
-		c.aging.SetMark(ph.item, claims, startable && !ph.early)
-	}
-	if startable && ph.stage == stageTraining && c.trains(ph) {
-		c.training.queue.Set(ph.handle, trainingKey{ph.initial, ph.job.Seq(), ph.index, ph})
+	ph.withdraw()
+	may, b := ph.may(), ph.bound()
+	if b == nil {
+		c.serve(ph, may)
+		c.train(ph, may && c.trains(ph))
 	} else {
-		c.training.queue.Remove(ph.handle)
+		if may {
+			b.enter(ph, ph.line())
+		} else {
+			c.serve(ph, false)
+		}
+		if may && c.trains(ph) {
+			b.enter(ph, 0)
+		} else {
+			c.train(ph, false)
+		}
+		b.settle(ph.job.Room())
 	}
-	if !startable {
+	if !ph.startable() {
 		ph.wait.Stop(now)
 	}
 }
 
-// trains reports whether a phase in training has tasks to be started by priority. One that
+// serve says whether a phase is among those that are given slots in the order of service.
+func (c *class) serve(ph *phase, on bool) {
+	c.aging.SetReady(ph.item, on)
+	if c.patience.any {
+		c.choose(ph, on && c.patience.index.HasInputs(ph.job, ph.index))
+	}
+	if c.kill {
+		c.aging.SetMark(ph.item, claims, on && !ph.early)
+	}
+}
+
+// train says whether a phase is among those whose tasks are started by the priority of training.
+func (c *class) train(ph *phase, on bool) {
+	if on {
+		c.training.queue.Set(ph.handle, ph.trainingKey())
+	} else {
+		c.training.queue.Remove(ph.handle)
+	}
+}
+
+// trains reports whether a phase is in training and has tasks to be started by priority. One that
 // is early has none: its tasks would hold training slots for as long as the phase before
 // takes, and nothing is learnt from them meanwhile.
 func (c *class) trains(ph *phase) bool {
-	return !ph.early && len(ph.samples) < c.tasks && !ph.hopeless(c.tasks)
+	return ph.stage == stageTraining && !ph.early && len(ph.samples) < c.tasks && !ph.hopeless(c.tasks)
 }
 
 // hopeless reports whether a phase has lost the priority of training: t of its training tasks have
@@ -161,11 +189,14 @@ func (c *class) inOrder() iter.Seq[*phase] {
 func (c *class) ahead(ph *phase) (list []*phase, trained int) {
 	seen := make(map[*phase]bool)
 	if c.training.left() > 0 {
-		for other := range c.training.all {
-			if other == ph {
-				return list, 0
+		for it := range c.aging.All() {
+			if other := it.Value; other.startable() && c.trains(other) {
+				list, seen[other] = append(list, other), true
 			}
-			list, seen[other] = append(list, other), true
+		}
+		slices.SortFunc(list, func(a, b *phase) int { return a.trainingKey().compare(b.trainingKey()) })
+		if i := slices.Index(list, ph); i >= 0 {
+			return list[:i], 0
 		}
 	}
 	trained = len(list)

@@ -43,9 +43,9 @@
 //
 // With n phases, Observe and Assign take O(log n), and O(t) for events of phases in training. They
 // allocate when a job arrives or a phase becomes ready. A virtual completion costs O(log n) more.
-// For a job with Parallelism, a start that takes its last room, and an end that makes room again, take O(log n) for each
-// of its phases that are ready.
-// While slots are free, delay scheduling takes O(n) per event and for NextWake. With Kill or KillAny, events
+// For a job with Parallelism they take O(log n) for each class that its phases use (catalog.TestGraphsGrowAsTheirPhases).
+// With delays, a start that takes its last room, and an end that makes room again, take O(log n) for each of its phases
+// that are ready. While slots are free, delay scheduling takes O(n) per event and for NextWake. With Kill or KillAny, events
 // take another O(log n). AppendPreemptions takes O(log n) for each task that it names, and once if
 // it names none; with delay scheduling it takes O(n slots) if a task that is served later could
 // make room. The cancellation of a job that runs tasks takes O(slots). Explain and AppendRanking

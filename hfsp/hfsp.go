@@ -187,6 +187,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		p.observeTask(&ev, c)
 	}
 	p.sync(ev.At)
+	p.settle(c.Job)
 	if c.Ended && !c.Job.Cancelled() {
 		for i := range c.Job.Data.ran {
 			if tasks, service := c.Job.Data.ran[i].total(); tasks > 0 {
@@ -253,7 +254,6 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 		}
 	}
 	p.update(j, i)
-	p.touchBounded(j)
 	p.fed = j.AppendFed(p.fed[:0], i)
 	for _, k := range p.fed {
 		p.update(j, k)
@@ -287,7 +287,7 @@ func (p *Policy) pass(at sojourn.Time) {
 		}
 		reached = until
 		for _, c := range p.classes {
-			c.aging.Advance(until, nil)
+			c.aging.Advance(until, c.completed)
 		}
 		if due {
 			p.touch(next.phase)
@@ -332,8 +332,8 @@ func (p *Policy) start(ph *phase, pick locality.Pick, id sojourn.SlotID, prior, 
 	}
 	p.began(ph, a.Task.Index, id, prior, 0)
 	p.touch(ph)
-	p.touchBounded(ph.job)
 	p.sync(p.ledger.Now())
+	p.settle(ph.job)
 	return a
 }
 

@@ -17,11 +17,12 @@ type job = ledger.Job[data]
 
 // data is what the policy keeps of a job.
 type data struct {
-	phases []*phase   // by phase, from when it is ready until it has finished; nil otherwise
-	live   bitset.Set // which of phases are not nil
-	ran    []history  // by phase: what was run of it
+	phases []*phase  // by phase, from when it is ready until it has finished; nil otherwise
+	ran    []history // by phase: what was run of it
 
 	killed []bitset.Set // by phase: the tasks that were killed; nil if none was
+
+	bounds []*bound // by class, of a bounded job; nil where it has no phase
 
 	adopted bool         // and not seen from its arrival on
 	since   sojourn.Time // when that was, or when it arrived
@@ -60,6 +61,8 @@ type phase struct {
 	earlyTasks int          // running tasks, if it is early; else 0
 	overdue    bool         // it has been held back for long enough to be given idle slots
 	touched    bool         // it is in Policy.touched
+	lined      bool         // it is in lines of its job, there at its place
+	place      uint32
 
 	attempts attempts // those that may be killed
 	wait     locality.Wait
@@ -82,24 +85,21 @@ var stageNames = [...]string{stageTiny: "tiny", stageKnown: "known", stageTraini
 func (ph *phase) spec() *sojourn.Phase { return &ph.job.Spec().Phases[ph.index] }
 
 // startable reports whether the phase has a task that it may start.
-func (ph *phase) startable() bool {
-	return ph.waiting() > 0 && !(ph.early && ph.class.gate.shut())
+func (ph *phase) startable() bool { return ph.may() && ph.job.Room() > 0 }
+
+// may reports whether the phase has a task that it may start if its job has room.
+func (ph *phase) may() bool {
+	return ph.tasks.Ready() && ph.tasks.Pending() > 0 && !(ph.early && ph.class.gate.shut())
 }
+
+// before reports whether a phase is served before another one of its class.
+func (ph *phase) before(other *phase) bool { return ph.class.aging.Before(ph.item, other.item) }
+
+// trainsBefore reports whether it is trained before another one.
+func (ph *phase) trainsBefore(other *phase) bool { return ph.trainingKey().less(other.trainingKey()) }
 
 // waiting returns how many tasks of the phase could start if there were slots.
 func (ph *phase) waiting() int { return ph.job.Startable(ph.index) }
-
-// touchBounded touches the phases of a job that bounds how many of its tasks run at a time, after an attempt has started
-// or ended: there may be room for any of them now, or for none. While there is room for more than one task, what they may
-// start stays as it is.
-func (p *Policy) touchBounded(j *job) {
-	if j.Room() > 1 {
-		return
-	}
-	for i := j.Data.live.Next(0); i >= 0; i = j.Data.live.Next(i + 1) {
-		p.touch(j.Data.phases[i])
-	}
-}
 
 // remaining returns v, the virtual size.
 func (ph *phase) remaining() uint64 { return ph.class.aging.Remaining(ph.item) }
@@ -158,6 +158,7 @@ func (p *Policy) sync(at sojourn.Time) {
 // it, when to look again, and where the phase stands in the queues of its class.
 func (p *Policy) derive(ph *phase, at sojourn.Time) {
 	c, running, hasInput := ph.class, ph.tasks.Running(), ph.hasInput()
+	ph.withdraw()
 	if ph.stage == stageTraining {
 		if hasInput {
 			ph.samples.work(p.ledger.Now())
@@ -237,7 +238,6 @@ func (p *Policy) enter(j *job, i int) *phase {
 // adopt gives a phase a handle, and its job the phase.
 func (p *Policy) adopt(ph *phase) {
 	ph.job.Data.phases[ph.index] = ph
-	ph.job.Data.live.Add(ph.index)
 	ph.handle = heap.Allot(&p.phases, &p.spare, ph)
 }
 
@@ -267,6 +267,7 @@ func portion(size uint64, n, total int) uint64 {
 // everything but the virtual cluster.
 func (p *Policy) leave(ph *phase) {
 	c := ph.class
+	ph.withdraw()
 	ph.charge(&p.ledger)
 	p.endTraining(ph)
 	p.targets.coverAll(ph)
@@ -279,7 +280,6 @@ func (p *Policy) leave(ph *phase) {
 	c.aging.Finish(ph.item)
 	ph.item.Value = nil // the tag may stay for long, the phase must not
 	ph.job.Data.phases[ph.index] = nil
-	ph.job.Data.live.Remove(ph.index)
 	heap.Release(p.phases, &p.spare, ph.handle)
 }
 
@@ -327,6 +327,7 @@ func (ph *phase) reset(size uint64) {
 // resize says that a phase has n tasks to do instead of ph.n, or that its description
 // has changed.
 func (p *Policy) resize(ph *phase, n int, described bool) {
+	ph.withdraw()
 	was, before, size := ph.stage, ph.n, ph.size
 	ph.n = n
 	if described && was != stageTrained {

@@ -110,7 +110,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		for _, ph := range p.phases {
 			// What follows from the account stands in the queue as well.
 			it := ph.item
-			r.Check(it.Work() == ph.size && it.Weight() == ph.job.Weight() && it.Running() == ph.tasks.Running() && it.Ready() == ph.startable() &&
+			r.Check(it.Work() == ph.size && it.Weight() == ph.job.Weight() && it.Running() == ph.tasks.Running() && (it.Ready() == ph.startable() || ph.job.Bounded()) &&
 				(it.Late() || ph.brought == ph.size), "a phase does not fit into its queue")
 			if p.kill {
 				p.targets.mark(ph)

@@ -1,6 +1,7 @@
 package hfsp
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -46,15 +47,15 @@ type trainingKey struct {
 	phase   *phase
 }
 
-func (a trainingKey) less(b trainingKey) bool {
-	switch {
-	case a.initial != b.initial:
-		return a.initial < b.initial
-	case a.seq != b.seq:
-		return a.seq < b.seq
-	}
-	return a.index < b.index
+func (ph *phase) trainingKey() trainingKey {
+	return trainingKey{ph.initial, ph.job.Seq(), ph.index, ph}
 }
+
+func (a trainingKey) compare(b trainingKey) int {
+	return cmp.Or(cmp.Compare(a.initial, b.initial), cmp.Compare(a.seq, b.seq), cmp.Compare(a.index, b.index))
+}
+
+func (a trainingKey) less(b trainingKey) bool { return a.compare(b) < 0 }
 
 func (a trainingKey) prefix() (hi, lo uint64) { return a.initial, a.seq }
 

@@ -15,12 +15,17 @@ import (
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
-// shapes say which phases the i-th of n phases needs.
+// shapes say which phases the i-th of n phases needs; without needs, each phase follows the one before.
 var shapes = []struct {
 	name        string
 	needs       func(i, n int, r *rand.Rand) []int
 	parallelism uint32
 }{
+	{"line", nil, 0},
+	{"line, one task at a time", nil, 1},
+	{"line without barriers", nil, 0},
+	{"line without barriers, one task at a time", nil, 1},
+	{"line without barriers, three tasks at a time", nil, 3},
 	{"chain", chain, 0},
 	{"chain, one task at a time", chain, 1},
 	{"star", star, 0}, // all wait for the first
@@ -76,7 +81,13 @@ func graph(shape, n int) *sim.Job {
 	s, r := shapes[shape], rand.New(rand.NewPCG(1, uint64(n)))
 	j := &sim.Job{Job: sojourn.Job{ID: 1, Phases: make([]sojourn.Phase, n), Parallelism: s.parallelism}}
 	for i := range j.Phases {
-		j.Phases[i] = sojourn.Phase{Tasks: 1, Needs: append([]int{}, s.needs(i, n, r)...)}
+		j.Phases[i] = sojourn.Phase{Tasks: 1}
+		switch {
+		case s.needs != nil:
+			j.Phases[i].Needs = append([]int{}, s.needs(i, n, r)...)
+		case strings.HasPrefix(s.name, "line without barriers"):
+			j.Phases[i].After = sojourn.NoBarrier
+		}
 		j.Times = append(j.Times, sim.Times{Each: time.Duration(1+i%7) * time.Second})
 	}
 	return j
@@ -92,23 +103,24 @@ func spent() time.Duration {
 }
 
 // With 32 times as many phases and dependencies, a policy and the simulation take about 32 times as much time and
-// memory, for each shape of a graph: quadratic growth is 1024 times, and the limit of the time is far from both. The clock may
+// memory, for each shape of a graph that it does not refuse: quadratic growth is 1024 times, and the limit of the time is far from both. The clock may
 // only acquit. Who is too slow by the clock is judged by the processor time, so that a busy machine makes no test red.
 func TestGraphsGrowAsTheirPhases(t *testing.T) {
 	const few, times, limit = 40, 32, 120
 	cluster := sim.Cluster{Uniform: true, Nodes: []sim.Node{{Slots: []int{4}}}}
-	for _, name := range catalog.Builtin().Names() {
+	for _, name := range append(catalog.Builtin().Names(), "hfsp:preemption=kill-any", "hfsp:late=first,reserve=0.1,training-tasks=1") {
 		for shape := range shapes {
-			if n := shapes[shape].parallelism; name == "hfsp" && n > 0 && n < 1000 && strings.HasPrefix(shapes[shape].name, "star") {
-				continue // its doc comment, "What it costs", says what this takes
-			}
 			run := func(j *sim.Job) {
 				p, err := catalog.Builtin().Make(name)
+				var res *sim.Result
 				if err == nil {
-					_, err = sim.Run(context.Background(), sim.Config{Cluster: cluster, Jobs: sim.Jobs(j), Policy: p, Estimates: sim.Estimates{Mode: sim.Exact}})
+					res, err = sim.Run(context.Background(), sim.Config{Cluster: cluster, Jobs: sim.Jobs(j), Policy: p, Estimates: sim.Estimates{Mode: sim.Exact}})
 				}
 				if err != nil {
 					t.Fatalf("%s, %s: %v", name, shapes[shape].name, err)
+				}
+				if res.Finished+res.Unsupported != 1 || res.Unsupported == 0 && j.Features().Check(sojourn.Supports(p)) != nil {
+					t.Fatalf("%s, %s: the job neither ended nor was refused: %+v", name, shapes[shape].name, res)
 				}
 			}
 			measure := func(j *sim.Job, n int) (least time.Duration, bytes uint64) {
