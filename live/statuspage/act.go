@@ -104,6 +104,8 @@ func (s *site) serveAct(w http.ResponseWriter, r *http.Request) {
 	tell(slog.LevelInfo, nil, "do", what, "job", id, "tenant", tenant, "weight", form.Get("weight"))
 	s.board.snaps.clear()
 	s.pages.clear()
+	s.searches.clear()
+	s.data.clear()
 	w.Header().Set("Location", back)
 	w.WriteHeader(http.StatusSeeOther)
 }

@@ -18,6 +18,7 @@ const (
 // forecasts makes the forecasts of a handler.
 type forecasts struct {
 	*questions
+	rec  *Recorder
 	made memo[change, *forecast.Forecast]
 
 	mu     sync.Mutex
@@ -33,8 +34,8 @@ type foreseen struct {
 	err error
 }
 
-func newForecasts(q *questions) *forecasts {
-	return &forecasts{questions: q, made: memo[change, *forecast.Forecast]{most: mostChanges}, latest: map[change]*foreseen{}, asking: map[change]bool{}}
+func newForecasts(q *questions, rec *Recorder) *forecasts {
+	return &forecasts{questions: q, rec: rec, made: memo[change, *forecast.Forecast]{most: mostChanges}, latest: map[change]*foreseen{}, asking: map[change]bool{}}
 }
 
 var errSoon = errors.New("it is being made: this page shows it when it is there, or when it is loaded again")
@@ -97,6 +98,9 @@ type change struct {
 
 // of returns the forecast for a change. It waits for it unless ctx ends first.
 func (f *forecasts) of(ctx context.Context, c change) (*forecast.Forecast, error) {
+	if n := f.rec.tasks(); n > maxTasks {
+		return nil, &forecast.TooManyError{Tasks: n, Most: maxTasks} // the watch would look at all while the pool waits
+	}
 	return f.made.get(ctx, c, func() (*forecast.Forecast, error) {
 		q := forecast.Question{Policy: f.another, Draws: draws, MaxTasks: maxTasks, Slots: c.slots, Tasks: c.tasks, Each: c.each}
 		if c.policy != "" {

@@ -255,7 +255,7 @@ func TestVisitorsGo(t *testing.T) {
 				if !strings.Contains(got, `"forecast":true`) {
 					t.Errorf("no forecast: %s", got)
 				}
-				if strings.Contains(got, `"error":"too many changes`) {
+				if strings.Contains(got, `"error":"too many different things`) {
 					refused.Add(1)
 				}
 			})

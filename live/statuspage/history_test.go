@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -337,3 +338,110 @@ func (a *atomicAsking) Status(ids []sojourn.JobID) (live.Status, []sojourn.Time)
 	a.n.Add(1)
 	return a.Looker.Status(ids)
 }
+
+// slowly answers after a second.
+type slowly struct{ statuspage.Looker }
+
+func (s slowly) Status(ids []sojourn.JobID) (live.Status, []sojourn.Time) {
+	time.Sleep(time.Second)
+	return s.Looker.Status(ids)
+}
+
+// Where many search at once, those whose turn would come late are told to come again. Who looks at the page meanwhile does not wait for them.
+func TestManySearches(t *testing.T) {
+	pooled(t, 1, nil, func(t *testing.T, p *live.Pool, r *statuspage.Recorder, h http.Handler) {
+		r.Watch(slowly{r.Pool()})
+		submit(t, p, "j", "web", 3, lasts(time.Hour))
+		for _, path := range []string{"/?q=", "/status.json?q=", "/jobs.csv?q="} {
+			begun := time.Now()
+			var all sync.WaitGroup
+			var served, refused atomic.Int64
+			for i := range 300 {
+				all.Go(func() {
+					switch w := ask(h, fmt.Sprint(path, i)); {
+					case w.Code == 200:
+						served.Add(1)
+					case w.Code == 503 && w.Header().Get("Retry-After") == "2" && w.Header().Get("Content-Security-Policy") != "":
+						refused.Add(1)
+					default:
+						t.Errorf("%s: %d", path, w.Code)
+					}
+				})
+			}
+			time.Sleep(1500 * time.Millisecond) // the snapshot is there
+			if w := ask(h, "/"); w.Code != 200 || time.Since(begun) > 4*time.Second {
+				t.Errorf("%s: another visitor has waited %v: %d", path, time.Since(begun), w.Code)
+			}
+			if all.Wait(); served.Load() != 16 || refused.Load() != 284 {
+				t.Errorf("%s: %d are served, %d refused, want 16 and 284", path, served.Load(), refused.Load())
+			}
+			time.Sleep(5 * time.Second)
+		}
+	})
+}
+
+// The first 50 jobs of an answer are explained, and an answer is made once a second for all who ask for it.
+func TestExplainsAreShared(t *testing.T) {
+	pooled(t, 1, nil, func(t *testing.T, p *live.Pool, r *statuspage.Recorder, h http.Handler) {
+		asked := &asking{Looker: r.Pool()}
+		r.Watch(asked)
+		for range 200 {
+			submit(t, p, "j", "web", 1, lasts(time.Hour))
+		}
+		for range 20 {
+			n := 0
+			for _, j := range pageOf(t, h, "?jobs=500").Jobs {
+				if len(j.Explain) > 0 {
+					n++
+				}
+			}
+			if n != 50 {
+				t.Fatalf("%d jobs are explained, want 50", n)
+			}
+		}
+		if asked.n != 2 { // the state, and the jobs of the list
+			t.Errorf("the pool is asked %d times, want 2", asked.n)
+		}
+	})
+}
+
+// A stream ends after half a minute, so that a server that stops need not wait for visitors; when the pool has nothing to do any more; and
+// when a policy panics, which ends nothing else.
+func TestStreamsEnd(t *testing.T) {
+	pooled(t, 1, nil, func(t *testing.T, p *live.Pool, r *statuspage.Recorder, h http.Handler) {
+		watch := func() (took func() time.Duration) {
+			begun, done := time.Now(), make(chan time.Duration, 1)
+			go func() {
+				if w := ask(h, "/events"); !strings.Contains(w.Body.String(), "retry: ") {
+					t.Errorf("%d: %s", w.Code, w.Body)
+				}
+				done <- time.Since(begun)
+			}()
+			return func() time.Duration { return <-done }
+		}
+		j := submit(t, p, "j", "web", 1, lasts(time.Hour))
+		one, two := watch(), watch()
+		if a, b := one(), two(); a != 30*time.Second || b != a {
+			t.Errorf("streams end after %v and %v, want 30 s", a, b)
+		}
+		look := r.Pool()
+		r.Watch(panics{look})
+		if took := watch()(); took > 2*time.Second {
+			t.Errorf("a stream ends %v after a panic", took)
+		}
+		r.Watch(look)
+		third := watch()
+		j.Cancel()
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := third(); took > 2*time.Second {
+			t.Errorf("a stream ends %v after the pool", took)
+		}
+	})
+}
+
+// panics is a pool that cannot be looked at.
+type panics struct{ statuspage.Looker }
+
+func (panics) Status([]sojourn.JobID) (live.Status, []sojourn.Time) { panic("a policy") }

@@ -15,12 +15,13 @@
 // known is null, and pageModel in page.go says what each key means.
 //
 // The page renews itself: /events tells each second that there is something new, to 100 visitors at most, who share one snapshot a second
-// (TestOneSnapshotASecond). It is whole without scripts.
+// (TestOneSnapshotASecond). It ends after 30 s, and browsers ask anew (TestStreamsEnd). The page is whole without scripts.
 //
 // Without a [Recorder] the page knows no last hour, no attempts and no jobs that have ended, and each snapshot looks at all live
 // jobs. With one, a request looks at 1,024 jobs at most while others wait, however many there are (TestMillionJobs); it looks at all only
 // to search and to count, and not if its visitor has gone. Up to 1,000 live jobs are listed in the order in which
-// the policy serves them, and JSON explains them; above, the oldest is first.
+// the policy serves them, and JSON explains the first 50 of an answer; above, the oldest is first. Who asks for what nobody else has asked for in
+// the same second waits for its turn; where 16 searches wait, one more is refused with status 503 (TestManySearches).
 //
 // A request has at most 1,024 bytes of parameters, and no body is read but that of an action (TestBodiesAreNotRead). Each answer, an error
 // too, tells browsers to run no script but the page's, to load nothing, and to show it in no frame (TestHeaders). What the page of another
@@ -52,6 +53,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -209,8 +211,16 @@ type site struct {
 	forecasts *forecasts
 	stream    *stream
 	pages     memo[string, answer]
+	searches  memo[string, answer]     // pages for which all jobs are looked at
+	data      memo[string, *pageModel] // for JSON and CSV
 	acts      actions
 }
+
+// Bounds of how many different things are asked for in a second, or wait for their turn; others are refused with status 503.
+const (
+	mostPages    = 2 * mostVisitors
+	mostSearches = 16
+)
 
 // Handler returns a handler of the page of a pool.
 func Handler(p *live.Pool, options ...Option) http.Handler {
@@ -218,7 +228,8 @@ func Handler(p *live.Pool, options ...Option) http.Handler {
 	for _, o := range options {
 		o(s)
 	}
-	s.forecasts = newForecasts(&s.questions)
+	s.pages.most, s.searches.most, s.data.most = mostPages, mostSearches, mostSearches
+	s.forecasts = newForecasts(&s.questions, s.board.rec)
 	s.stream = newStream(s.board)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -244,22 +255,44 @@ func Handler(p *live.Pool, options ...Option) http.Handler {
 }
 
 // asked returns the page that a request for data asks for, and the change. It answers if that is wrong, and returns nil.
-func (s *site) asked(w http.ResponseWriter, r *http.Request, size int) (*pageModel, *whatIf) {
+func (s *site) asked(w http.ResponseWriter, r *http.Request, size, explained int) (*pageModel, *whatIf) {
 	f, q, err := s.parameters(r, filter{State: "all", Page: 1, Size: size})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return nil, nil
 	}
-	pg, err := s.board.page(r.Context(), f)
+	sn, err := s.board.snap(r.Context())
 	if err != nil {
 		return nil, nil // nobody waits for an answer
 	}
-	return pg, q
+	pg, err := s.data.get(r.Context(), fmt.Sprintf("%d %d %q", sn.now, explained, []any{f}), func() (*pageModel, error) {
+		return s.board.page(r.Context(), sn, f, explained)
+	})
+	if err != nil {
+		refuse(w, r, err)
+		return nil, nil
+	}
+	own := *pg
+	own.Jobs = slices.Clone(pg.Jobs)
+	return &own, q
+}
+
+// refuse says why there is no answer, unless nobody waits for one.
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
+	code := http.StatusInternalServerError
+	switch {
+	case r.Context().Err() != nil:
+		return
+	case errors.Is(err, errBusy):
+		w.Header().Set("Retry-After", "2")
+		code = http.StatusServiceUnavailable
+	}
+	http.Error(w, err.Error(), code)
 }
 
 // serveJSON answers with a pageModel.
 func (s *site) serveJSON(w http.ResponseWriter, r *http.Request) {
-	pg, q := s.asked(w, r, 100)
+	pg, q := s.asked(w, r, 100, mostExplains)
 	if pg == nil {
 		return
 	}
@@ -270,7 +303,7 @@ func (s *site) serveJSON(w http.ResponseWriter, r *http.Request) {
 
 // serveCSV answers with a row for each job that the filter lets through, at most 500 in one answer.
 func (s *site) serveCSV(w http.ResponseWriter, r *http.Request) {
-	pg, _ := s.asked(w, r, mostJobs)
+	pg, _ := s.asked(w, r, mostJobs, 0)
 	if pg == nil {
 		return
 	}
@@ -287,6 +320,7 @@ func (s *site) serveCSV(w http.ResponseWriter, r *http.Request) {
 
 // cell writes a text so that no program for tables takes it for a formula.
 func cell(text string) string {
+	text = clipped(text, len(text))
 	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return "'" + text
 	}
@@ -311,8 +345,11 @@ func interval(i *forecast.Interval) *quantiles {
 
 func inSeconds(t sojourn.Time) float64 { return time.Duration(t).Seconds() }
 
-// mostJobs is the most jobs that one answer lists.
-const mostJobs = 500
+// mostJobs is the most jobs that one answer lists, and mostExplains the most that it explains: for each the policy may look at all.
+const (
+	mostJobs     = 500
+	mostExplains = 50
+)
 
 // A wrong parameter is one that the page does not understand.
 type wrong struct{ field, text string }
@@ -366,12 +403,8 @@ func late(j *live.JobStatus, now sojourn.Time) bool {
 	return j.Void != "" || j.Deadline > 0 && j.Deadline < now
 }
 
-// page returns what a pool does, with a list of jobs.
-func (b *board) page(ctx context.Context, f filter) (*pageModel, error) {
-	s, err := b.snap(ctx)
-	if err != nil {
-		return nil, err
-	}
+// page returns what a pool does, with a list of jobs, the first of which are explained.
+func (b *board) page(ctx context.Context, s *snap, f filter, explained int) (*pageModel, error) {
 	l, err := b.list(ctx, s, f)
 	if err != nil {
 		return nil, err
@@ -381,7 +414,7 @@ func (b *board) page(ctx context.Context, f filter) (*pageModel, error) {
 		Says: s.says.String(), Busy: s.all.Busy, Waiting: s.all.Waiting, Oldest: s.all.Oldest, Failing: s.all.Failing, Tenants: []tenantModel{}, Found: l.found}
 	for i := range l.rows {
 		if x := &l.rows[i]; x.gone != nil || x.st.ID != 0 {
-			pg.Jobs = append(pg.Jobs, b.job(s, x))
+			pg.Jobs = append(pg.Jobs, b.job(s, x, len(pg.Jobs) < explained))
 		}
 	}
 	for i := range s.tenants {
@@ -412,8 +445,8 @@ func (b *board) page(ctx context.Context, f filter) (*pageModel, error) {
 	return pg, nil
 }
 
-// job returns a listed job. It is explained if there are few.
-func (b *board) job(s *snap, x *listed) jobModel {
+// job returns a listed job. It is explained if that is wanted and there are few live ones.
+func (b *board) job(s *snap, x *listed, explained bool) jobModel {
 	if g := x.gone; g != nil {
 		end := inSeconds(g.end)
 		return jobModel{ID: g.id, Name: g.name, Pool: g.who.name, Age: g.end.Sub(g.at).Seconds(), Late: g.late, Tasks: g.all, Done: g.done, Error: g.err, Ended: &end, Explain: []quantity{}}
@@ -433,7 +466,7 @@ func (b *board) job(s *snap, x *listed) jobModel {
 	if j.Progress.Err != nil {
 		out.Error = j.Progress.Err.Error()
 	}
-	if s.small {
+	if explained && s.small {
 		out.Explain, out.Why = b.explain(j.ID)
 	}
 	return out

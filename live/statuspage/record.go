@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 	"github.com/sojourn-sched/sojourn/live"
 )
 
@@ -132,11 +133,16 @@ type tally struct {
 type tenant struct {
 	*who
 	tally
-	full   string // the name
-	waits  queue  // jobs of which nothing runs, and something waits for nothing but a slot
-	doubt  queue  // jobs of which nothing runs, and all that waits has failed: the pool knows what it waits for
-	at     int64
-	window [windows]*window // by time, modulo windows
+	full  string // the name
+	waits queue  // jobs of which nothing runs, and something waits for nothing but a slot
+	doubt queue  // jobs of which nothing runs, and all that waits has failed: the pool knows what it waits for
+	past
+}
+
+// A past is what became of the jobs of a tenant in the last hour. Only the last of the windows changes.
+type past struct {
+	at     int64            // the number of the last window
+	window [windows]*window // by number, modulo windows
 }
 
 // A window is what became of the jobs of a tenant in windowEvery.
@@ -191,7 +197,7 @@ func keyOf(name string) string {
 }
 
 // atNow returns the window of now, empty if it is new.
-func (t *tenant) atNow(now sojourn.Time) *window {
+func (t *past) atNow(now sojourn.Time) *window {
 	n := int64(now) / int64(windowEvery)
 	for ; t.at < n; t.at++ {
 		if t.at < n-windows {
@@ -207,18 +213,32 @@ func (t *tenant) atNow(now sojourn.Time) *window {
 }
 
 // hourOf adds up windows: those that began so many windows ago at most.
-func (t *tenant) hourOf(now sojourn.Time, from, to int64) (sum window) {
+func (t *past) hourOf(now sojourn.Time, from, to int64) (sum window) {
 	n := int64(now) / int64(windowEvery)
 	for i := max(0, n-to); i <= n-from; i++ {
 		if w := t.window[i%windows]; w != nil && i <= t.at && i > t.at-windows {
-			sum.ended += w.ended
-			sum.failed += w.failed
-			for k := range w.waits {
-				sum.waits[k] += w.waits[k]
-			}
+			sum.add(w)
 		}
 	}
 	return sum
+}
+
+func (w *window) add(v *window) {
+	w.ended += v.ended
+	w.failed += v.failed
+	for k := range v.waits {
+		w.waits[k] += v.waits[k]
+	}
+}
+
+// copied returns a copy that does not change.
+func (t *past) copied() past {
+	c := *t
+	if w := &c.window[t.at%windows]; *w != nil {
+		last := **w
+		*w = &last
+	}
+	return c
 }
 
 // quantile returns the wait that so many of 100 jobs had at most, and false if no job has started.
@@ -477,7 +497,10 @@ func line(err error) string {
 // nothing of a longer text alive.
 func short(text string) string {
 	if len(text) > mostText {
-		return clipped(strings.ToValidUTF8(text[:mostText], "")+"…", mostText)
+		text = strings.ToValidUTF8(text[:mostText], "") + "…"
+	}
+	if !strings.ContainsFunc(text, visible.Obeyed) {
+		return strings.Clone(text)
 	}
 	return clipped(text, mostText)
 }
@@ -680,6 +703,24 @@ func (r *Recorder) settle(jobs []live.JobStatus, stuck []sojourn.JobID, still []
 	}
 }
 
+// each calls f with each number below n, and locks the recorder for a chunk of them at a time.
+func (r *Recorder) each(n int, f func(i int)) {
+	for i := 0; i < n; {
+		r.mu.Lock()
+		for end := min(n, i+chunk); i < end; i++ {
+			f(i)
+		}
+		r.mu.Unlock()
+	}
+}
+
+// tasks returns how many tasks wait or run.
+func (r *Recorder) tasks() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all.waiting + r.all.running
+}
+
 // A queue is a heap of jobs, in the order of one of their times.
 type queue struct {
 	of   int
@@ -767,8 +808,13 @@ func (t *jobTable) put(j *job) {
 func (t *jobTable) remove(id sojourn.JobID) {
 	i := t.part(id)
 	p := t.parts[i]
-	k, _ := slices.BinarySearch(p.ids, id)
-	p.ids, p.jobs = slices.Delete(p.ids, k, k+1), slices.Delete(p.jobs, k, k+1)
+	switch k, _ := slices.BinarySearch(p.ids, id); k {
+	case 0: // the usual case: the oldest goes first
+		p.jobs[0] = nil
+		p.ids, p.jobs = p.ids[1:], p.jobs[1:]
+	default:
+		p.ids, p.jobs = slices.Delete(p.ids, k, k+1), slices.Delete(p.jobs, k, k+1)
+	}
 	if len(p.ids) == 0 {
 		t.parts = slices.Delete(t.parts, i, i+1)
 		return

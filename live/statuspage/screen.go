@@ -161,7 +161,11 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, make func(ctx conte
 	if err != nil {
 		return // nobody waits for an answer
 	}
-	a, err := s.pages.get(r.Context(), fmt.Sprint(int64(sn.now), may, r.URL.Path, "?", r.URL.RawQuery), func() (a answer, err error) {
+	pages := &s.pages
+	if r.URL.Query().Get("q") != "" {
+		pages = &s.searches
+	}
+	a, err := pages.get(r.Context(), fmt.Sprint(int64(sn.now), may, r.URL.Path, "?", r.URL.RawQuery), func() (a answer, err error) {
 		sc := s.frame(sn, may)
 		if a.code, err = make(r.Context(), sc, sn); err == nil {
 			var b bytes.Buffer
@@ -171,9 +175,7 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, make func(ctx conte
 		return a, err
 	})
 	if err != nil {
-		if r.Context().Err() == nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-		}
+		refuse(w, r, err)
 		return
 	}
 	s.send(w, a)

@@ -24,7 +24,6 @@ type board struct {
 	pool  *live.Pool
 	rec   *Recorder
 	snaps memo[string, *snap]
-	lists memo[string, *list]
 	costs bool // the policy divides no slots, but what tasks cost
 }
 
@@ -62,6 +61,7 @@ type snap struct {
 type row struct {
 	tenantModel
 	*who
+	past
 	active, idle      int // jobs
 	oldest            time.Duration
 	oldestJob         sojourn.JobID
@@ -128,40 +128,46 @@ func (b *board) take() *snap {
 
 // timely returns how many of these jobs are live and not late.
 func (r *Recorder) timely(ids map[sojourn.JobID]bool) (n int) {
-	for some := range slices.Chunk(slices.Collect(maps.Keys(ids)), chunk) { //sojourn:unordered a number
-		r.mu.Lock()
-		for _, id := range some {
-			if j := r.jobs.get(id); j != nil && !j.late {
-				n++
-			}
+	list := slices.Collect(maps.Keys(ids)) //sojourn:unordered they are counted
+	r.each(len(list), func(i int) {
+		if j := r.jobs.get(list[i]); j != nil && !j.late {
+			n++
 		}
-		r.mu.Unlock()
-	}
+	})
 	return n
 }
 
 // copy copies what the recorder knows of tenants.
 func (s *snap) copy(r *Recorder) {
+	s.lookAt(r)
+	s.all.sum(s.now)
+	rows := s.tenants[:0]
+	for i := range s.tenants {
+		x := &s.tenants[i]
+		if x.sum(s.now); x.Live+x.Ended == 0 {
+			continue
+		}
+		if rows = append(rows, *x); x.oldestJob != 0 && (s.all.oldestJob == 0 || x.oldest > s.all.oldest) {
+			s.all.oldest, s.all.oldestJob, s.all.Oldest = x.oldest, x.oldestJob, x.Oldest
+		}
+	}
+	s.tenants = rows
+	slices.SortFunc(s.tenants, func(a, b row) int {
+		return cmp.Or(cmp.Compare(b.Waiting+b.Busy, a.Waiting+a.Busy), cmp.Compare(b.Live, a.Live), cmp.Compare(a.number, b.number))
+	})
+}
+
+// lookAt is the part of copy in which the recorder is locked.
+func (s *snap) lookAt(r *Recorder) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.advance(s.now)
 	s.polled = r.pool == nil
 	s.all = r.row(r.all)
-	all := []*tenant{r.other}
-	for _, t := range r.tenants { //sojourn:unordered sorted below
-		all = append(all, t)
+	s.tenants = append(make([]row, 0, len(r.tenants)+1), r.row(r.other))
+	for _, t := range r.tenants { //sojourn:unordered sorted in copy
+		s.tenants = append(s.tenants, r.row(t))
 	}
-	for _, t := range all {
-		if t.live > 0 || t.hourOf(s.now, 0, windows-1).ended > 0 {
-			x := r.row(t)
-			if s.tenants = append(s.tenants, x); x.oldestJob != 0 && (s.all.oldestJob == 0 || x.oldest > s.all.oldest) {
-				s.all.oldest, s.all.oldestJob, s.all.Oldest = x.oldest, x.oldestJob, x.Oldest
-			}
-		}
-	}
-	slices.SortFunc(s.tenants, func(a, b row) int {
-		return cmp.Or(cmp.Compare(b.Waiting+b.Busy, a.Waiting+a.Busy), cmp.Compare(b.Live, a.Live), cmp.Compare(a.number, b.number))
-	})
 	r.hour.each(func(x *sample) { s.hour = append(s.hour, *x) })
 	s.holds = map[int]map[sojourn.JobID]int{}
 	for _, x := range r.slots { //sojourn:unordered counts
@@ -185,16 +191,22 @@ func (s *snap) copy(r *Recorder) {
 }
 
 func (r *Recorder) row(t *tenant) row {
-	x := row{who: t.who, active: t.active, idle: t.idle, entitled: -1,
+	x := row{who: t.who, past: t.past.copied(), active: t.active, idle: t.idle, entitled: -1,
 		tenantModel: tenantModel{Name: t.full, Live: t.live, Late: t.late, Failing: t.failing, Waiting: t.waiting, Busy: t.running}}
 	if t.waits.Len() > 0 { // what has failed, may not start yet or cannot, does not wait for others
 		j := t.waits.jobs[0]
 		x.oldest, x.oldestJob = r.now.Sub(j.times[since]), j.spec.ID
+		x.Oldest = x.oldest.Seconds()
 	}
-	x.Oldest = x.oldest.Seconds()
-	x.hour, x.now, x.before = t.hourOf(r.now, 0, windows-1), t.hourOf(r.now, 0, 2), t.hourOf(r.now, 3, windows-1)
-	x.Ended, x.Failed, x.P50, x.P90 = int(x.hour.ended), int(x.hour.failed), x.hour.seconds(50), x.hour.seconds(90)
 	return x
+}
+
+// sum adds up the past.
+func (x *row) sum(now sojourn.Time) {
+	x.now, x.before = x.hourOf(now, 0, 2), x.hourOf(now, 3, windows-1)
+	x.hour = x.now
+	x.hour.add(&x.before)
+	x.Ended, x.Failed, x.P50, x.P90 = int(x.hour.ended), int(x.hour.failed), x.hour.seconds(50), x.hour.seconds(90)
 }
 
 const noTenant = "(no tenant)"
@@ -306,37 +318,35 @@ type listed struct {
 
 // list returns the jobs that a filter wants. Jobs are looked at chunk by chunk, until ctx ends.
 func (b *board) list(ctx context.Context, s *snap, f filter) (*list, error) {
-	return b.lists.get(ctx, fmt.Sprintf("%q", []any{f, s.now}), func() (*list, error) {
-		l := &list{}
-		if f.Pool != "" && f.Pool[0] != '#' { // a name, and not what stands for one
-			f.Pool = keyOf(f.Pool)
+	l := &list{}
+	if f.Pool != "" && f.Pool[0] != '#' { // a name, and not what stands for one
+		f.Pool = keyOf(f.Pool)
+	}
+	text, from := strings.ToLower(f.Text), (f.Page-1)*f.Size
+	enter := func(x listed, name, tenant string) {
+		if text != "" && !strings.Contains(strings.ToLower(name), text) && !strings.Contains(strings.ToLower(tenant), text) && !strings.Contains(strings.ToLower(x.last), text) && text != fmt.Sprint(x.spec.ID) {
+			return
 		}
-		text, from := strings.ToLower(f.Text), (f.Page-1)*f.Size
-		enter := func(x listed, name, tenant string) {
-			if text != "" && !strings.Contains(strings.ToLower(name), text) && !strings.Contains(strings.ToLower(tenant), text) && !strings.Contains(strings.ToLower(x.last), text) && text != fmt.Sprint(x.spec.ID) {
-				return
-			}
-			if l.found++; l.found > from && len(l.rows) < f.Size {
-				l.rows = append(l.rows, x)
+		if l.found++; l.found > from && len(l.rows) < f.Size {
+			l.rows = append(l.rows, x)
+		}
+	}
+	if f.State == "ended" {
+		for _, g := range b.rec.goneJobs() {
+			if f.Pool == "" || g.who.key == f.Pool {
+				enter(listed{job: job{spec: &sojourn.Job{ID: g.id}}, gone: &g, last: g.err}, g.name, g.who.name)
 			}
 		}
-		if f.State == "ended" {
-			for _, g := range b.rec.goneJobs() {
-				if f.Pool == "" || g.who.key == f.Pool {
-					enter(listed{job: job{spec: &sojourn.Job{ID: g.id}}, gone: &g, last: g.err}, g.name, g.who.name)
-				}
-			}
-			return l, nil
+		return l, nil
+	}
+	err := b.rec.walk(ctx, s, func(x listed) {
+		x.late = x.late || s.broken[x.spec.ID]
+		if (f.Pool == "" || x.tenant.key == f.Pool) && x.is(f.State) {
+			enter(x, x.spec.Name, x.spec.Pool)
 		}
-		err := b.rec.walk(ctx, s, func(x listed) {
-			x.late = x.late || s.broken[x.spec.ID]
-			if (f.Pool == "" || x.tenant.key == f.Pool) && x.is(f.State) {
-				enter(x, x.spec.Name, x.spec.Pool)
-			}
-		})
-		b.look(s, l)
-		return l, err
 	})
+	b.look(s, l)
+	return l, err
 }
 
 // is reports whether a live job is in a state.
@@ -538,7 +548,7 @@ type made[V any] struct {
 	err   error
 }
 
-var errBusy = errors.New("too many changes are asked about at once: ask again")
+var errBusy = errors.New("too many different things are asked about at once: ask again")
 
 // get returns a value that was made less than a second ago or is being made, or makes one when its turn comes, unless ctx ends first. The
 // error is errBusy if too many are being made.

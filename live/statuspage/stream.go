@@ -13,6 +13,7 @@ const (
 	tickEvery    = time.Second            // between two events of the stream
 	quietTicks   = 10                     // after which there is one though nothing has changed
 	writeWithin  = 5 * time.Second        // a visitor takes an event, or is gone
+	streamFor    = 30 * time.Second       // then the browser asks anew, so that a server that stops waits no longer
 	padding      = 2048                   // bytes that some proxies wait for
 	first        = 150 * time.Millisecond // how long a page waits for a forecast
 )
@@ -55,8 +56,28 @@ func (s *stream) leave(c chan string) {
 	}
 }
 
-// run tells all visitors each second that there is something new.
+// end ends the streams of all visitors, and with them the goroutine.
+func (s *stream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.visitors { //sojourn:unordered all are told the same
+		close(c)
+	}
+	clear(s.visitors)
+	if s.stop != nil {
+		s.stop()
+		s.stop = nil
+	}
+}
+
+// run tells all visitors each second that there is something new, until the pool has nothing to do any more. If a policy panics, the streams
+// end, and the program goes on: those who ask for the page learn of it.
 func (s *stream) run(ctx context.Context) {
+	defer func() {
+		if recover() != nil {
+			s.end()
+		}
+	}()
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	was, quiet := "", 0
@@ -69,6 +90,11 @@ func (s *stream) run(ctx context.Context) {
 		s.board.snaps.clear() // one that was taken just before the second is over would hide for another one what has happened
 		snap, err := s.board.snap(ctx)
 		if err != nil {
+			return
+		}
+		if snap.st.Closed && snap.all.Live == 0 || snap.st.Err != nil {
+			s.tell("data: " + snap.wall.Format(time.RFC3339) + "\n\n")
+			s.end()
 			return
 		}
 		now := snap.mark()
@@ -97,7 +123,7 @@ func (s *stream) tell(text string) {
 	}
 }
 
-// ServeHTTP sends events until the visitor is gone.
+// ServeHTTP sends events until the visitor is gone, or for a while.
 func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := make(chan string, 1)
 	if !s.enter(c) {
@@ -118,12 +144,16 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !send(fmt.Sprintf("retry: 2000\n: %0*d\n\n", padding, 0)) {
 		return
 	}
+	over := time.NewTimer(streamFor)
+	defer over.Stop()
 	for {
 		select {
 		case <-r.Context().Done():
 			return
-		case text := <-c:
-			if !send(text) {
+		case <-over.C:
+			return
+		case text, more := <-c:
+			if !more || !send(text) {
 				return
 			}
 		}

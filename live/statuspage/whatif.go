@@ -213,14 +213,11 @@ func (b *board) tabulate(c *comparison, s *snap, all []*forecast.Forecast) {
 		deadline sojourn.Time
 	}
 	of := map[sojourn.JobID]whose{}
-	b.rec.mu.Lock()
-	for i := range all[0].Jobs {
+	b.rec.each(len(all[0].Jobs), func(i int) {
 		if j := b.rec.jobs.get(all[0].Jobs[i].ID); j != nil {
 			of[all[0].Jobs[i].ID] = whose{j.tenant.key, j.spec.Deadline}
 		}
-	}
-	b.rec.longest = max(b.rec.longest, len(of))
-	b.rec.mu.Unlock()
+	})
 	ends := map[sojourn.JobID]int{} // in how many forecasts a job ends
 	for _, f := range all {
 		for i := range f.Jobs {
