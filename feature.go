@@ -116,6 +116,28 @@ func (j *Job) Features() (f Features) {
 	return f
 }
 
+// Without returns the job without what f names of Parallelism, Priority, Release and Sequence: j itself if it uses none of these.
+// What the job cannot do without stays: Needs, Held, Open. So whoever asks can still say which features are missing.
+func (j *Job) Without(f Features) *Job {
+	if f &= j.Features() & (FeatureParallelism | FeaturePriority | FeatureRelease | FeatureSequence); f == 0 {
+		return j
+	}
+	less := *j // shares the lists, which nobody changes
+	if f&FeatureParallelism != 0 {
+		less.Parallelism = 0
+	}
+	if f&FeaturePriority != 0 {
+		less.Priority = 0
+	}
+	if f&FeatureRelease != 0 {
+		less.Release = 0
+	}
+	if f&FeatureSequence != 0 {
+		less.Sequence = ""
+	}
+	return &less
+}
+
 // Features returns the features that an event uses. A driver reports it to policies that support
 // them all:
 //

@@ -2,6 +2,7 @@ package sojourn_test
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -86,6 +87,37 @@ func TestSupports(t *testing.T) {
 	} {
 		if got := sojourn.Supports(tc.p); got != tc.want {
 			t.Errorf("%s: Supports = %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+// A job loses what it is to do without, alone and together, and nothing else; what it cannot do without stays, and the
+// job that was given does not change.
+func TestWithout(t *testing.T) {
+	full := func() *sojourn.Job {
+		return &sojourn.Job{ID: 1, Name: "n", Pool: "p", Weight: 2, Deadline: 3, Parallelism: 4, Priority: -5, Release: 6, Sequence: "s", Open: true,
+			Phases: []sojourn.Phase{{Tasks: 1}, {Tasks: 1, Needs: []int{}, Held: true}}}
+	}
+	for f := range everyFeature + 1 {
+		want := full()
+		for _, clear := range []struct {
+			f  sojourn.Features
+			f0 func()
+		}{
+			{sojourn.FeatureParallelism, func() { want.Parallelism = 0 }}, {sojourn.FeaturePriority, func() { want.Priority = 0 }},
+			{sojourn.FeatureRelease, func() { want.Release = 0 }}, {sojourn.FeatureSequence, func() { want.Sequence = "" }},
+		} {
+			if f&clear.f != 0 {
+				clear.f0()
+			}
+		}
+		given := full()
+		got := given.Without(f)
+		if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(given, full()) {
+			t.Errorf("without %v: %+v, want %+v; given %+v", f, got, want, given)
+		}
+		if again := got.Without(f); again != got {
+			t.Errorf("without %v: a job that uses none of it is copied", f)
 		}
 	}
 }

@@ -37,6 +37,10 @@ type Options struct {
 	// means that it is asked in each Settle.
 	Preempt time.Duration
 
+	// Drop names features that jobs lose where the policy does not know them: it is told of the job without them, and decides as if
+	// nobody had asked, instead of refusing the job. See [sojourn.Job.Without] for those that a job can lose (TestDrop).
+	Drop sojourn.Features
+
 	// Started, unless nil, is called after each assignment, before the next slot is offered. It may
 	// call Observe. Owners whose free slots depend on what runs, as those of package shape do, report
 	// here which slots have come and gone.
@@ -105,6 +109,9 @@ func (d *Driver) Time() sojourn.Time { return d.now }
 func (d *Driver) Observe(ev sojourn.Event) error {
 	d.readClock()
 	ev.At = d.now
+	if drop := d.opt.Drop &^ d.supports; drop != 0 && (ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted || ev.Kind == sojourn.JobRevised) && ev.Job != nil {
+		ev.Job = ev.Job.Without(drop)
+	}
 	if err := ev.CheckSupport(d.supports); err != nil {
 		return err
 	}

@@ -1,12 +1,14 @@
 package driver_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -604,6 +606,65 @@ func TestRefusedEventsChangeNothing(t *testing.T) {
 	if r := d.Settle(); len(r.Starts) != 1 || r.Starts[0].Slot != sojourn.MaxSlots-1 {
 		t.Errorf("starts %v, want one on the greatest slot", r.Starts)
 	}
+}
+
+// Jobs lose what the policy does not know and Drop names, when they arrive, are adopted and are revised; they keep what
+// the policy knows, and are refused for the rest.
+func TestDrop(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		supports sojourn.Features
+		drop     sojourn.Features
+		want     string // of what the policy is told, or the error
+	}{
+		{"nothing", 0, 0, "Job.Parallelism, Job.Release, Job.Priority"},
+		{"one", sojourn.FeaturePriority, sojourn.FeatureParallelism, "Job.Release"},
+		{"all", 0, math.MaxUint32, ""},
+		{"what is known", sojourn.FeaturePriority | sojourn.FeatureParallelism, math.MaxUint32, "priority 3 parallelism 2 release 0s"},
+		{"what is not used", sojourn.FeaturePriority | sojourn.FeatureParallelism | sojourn.FeatureRelease, sojourn.FeatureSequence, "priority 3 parallelism 2 release 9ns"},
+	} {
+		p := &listener{supports: tc.supports}
+		d := must(driver.New(p, driver.Options{Now: func() sojourn.Time { return 0 }, Drop: tc.drop}))
+		job := &sojourn.Job{ID: 1, Priority: 3, Parallelism: 2, Release: 9, Phases: []sojourn.Phase{{Tasks: 1}}}
+		for _, kind := range []sojourn.EventKind{sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised} {
+			p.told = nil
+			err := d.Observe(sojourn.Event{Kind: kind, Job: job})
+			want := cmp.Or(tc.want, "priority 0 parallelism 0 release 0s")
+			switch {
+			case err != nil && (!errors.Is(err, sojourn.ErrUnsupported) || !strings.HasSuffix(err.Error(), ": "+want) || p.told != nil):
+				t.Errorf("%s, %v: %v, want one that says %s", tc.name, kind, err, want)
+			case err == nil && want != fmt.Sprintf("priority %d parallelism %d release %v", p.told.Priority, p.told.Parallelism, p.told.Release):
+				t.Errorf("%s, %v: the policy is told %+v, want %s", tc.name, kind, p.told, want)
+			}
+		}
+		if job.Priority != 3 || job.Parallelism != 2 || job.Release != 9 {
+			t.Errorf("%s: the job that was reported has changed: %+v", tc.name, job)
+		}
+		_ = d.Observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: job})
+		if d.Observe(sojourn.Event{Kind: sojourn.JobArrived}) == nil {
+			t.Errorf("%s: no job arrives", tc.name)
+		}
+	}
+}
+
+// A listener remembers the job that it was told last.
+type listener struct {
+	supports sojourn.Features
+	told     *sojourn.Job
+}
+
+func (p *listener) Supports() sojourn.Features { return p.supports }
+
+func (p *listener) Observe(ev sojourn.Event) error {
+	if ev.Job == nil {
+		return errors.New("no job")
+	}
+	p.told = ev.Job
+	return nil
+}
+
+func (p *listener) Assign(sojourn.SlotID) (sojourn.Assignment, bool) {
+	return sojourn.Assignment{}, false
 }
 
 func TestOptions(t *testing.T) {

@@ -45,7 +45,7 @@ func Check(entries iter.Seq2[Entry, error]) iter.Seq2[Entry, error] {
 }
 
 // known are the features that a history may use.
-const known = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeatureSpeed | sojourn.FeaturePriority | sojourn.FeatureOpen
+const known = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeatureSpeed | sojourn.FeaturePools | sojourn.FeaturePriority | sojourn.FeatureOpen
 
 // An account is the state that a history has reached so far.
 type account struct {
@@ -127,7 +127,7 @@ func mayRefuse(ev *sojourn.Event, err error) bool {
 		return errors.Is(err, sojourn.ErrRejected) || errors.Is(err, sojourn.ErrUnsupported)
 	case sojourn.JobAdopted:
 		return errors.Is(err, sojourn.ErrUnsupported)
-	case sojourn.TaskHeld, sojourn.TaskReady:
+	case sojourn.SlotAdded, sojourn.TaskHeld, sojourn.TaskReady, sojourn.PoolChanged:
 		return errors.Is(err, sojourn.ErrUnsupported) && ev.Features() != 0
 	}
 	return false

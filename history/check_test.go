@@ -30,6 +30,10 @@ policy: some
 @9s TaskFinished 1/0/1#1 slot=1
 @10s TaskFinished 1/0/0#2 slot=0
 @10s Assign 2 -> 1/1/0#1
+@10s PoolChanged pool=etl weight=2
+@10s PoolChanged pool=etl weight=2 !ErrUnsupported
+@10s SlotAdded 90 speed=50 !ErrUnsupported
+@10s SlotAdded 90 speed=50
 `
 
 func TestHonest(t *testing.T) {
@@ -58,6 +62,9 @@ func TestLies(t *testing.T) {
 		{"@10s TaskFinished 1/0/0#2 slot=0", "recorded as accepted: ErrStaleAttempt"},
 		{"@10s TaskFinished 1/0/0#2 slot=0 !ErrUnknownJob", "TaskFinished is recorded as refused with !ErrUnknownJob instead of !ErrStaleAttempt"},
 		{"@10s NodeUp 1 !\"cannot\"", `NodeUp is recorded as refused with !"cannot" instead of !ErrNodeState`},
+		{"@10s SlotAdded 7 !ErrUnsupported", "SlotAdded fits, but is recorded as refused: !ErrUnsupported"},
+		{"@10s PoolChanged nil", "PoolChanged does not fit, but is recorded as accepted: ErrInvalidPool"},
+		{"@10s PoolChanged pool=etl !ErrRejected", "PoolChanged fits, but is recorded as refused: !ErrRejected"},
 		{"@10s SlotAdded 7 !ErrDuplicateSlot", "SlotAdded fits, but is recorded as refused: !ErrDuplicateSlot"},
 		{"@10s SlotAdded 7 !ErrRejected", "SlotAdded fits, but is recorded as refused: !ErrRejected"},
 		{"@10s JobAdopted 7 | 1 !ErrRejected", "JobAdopted fits, but is recorded as refused: !ErrRejected"},

@@ -31,6 +31,10 @@ type Options struct {
 	// [driver.Options]. Zero means 50 ms. A negative value means that no attempt is stopped.
 	Preempt time.Duration
 
+	// Drop names features that jobs lose where the policy does not know them, instead of being refused: see
+	// [driver.Options] (TestDrop).
+	Drop sojourn.Features
+
 	// MaxWaiting is how many jobs wait at most: live ones of which no attempt has been started. If so many wait, Submit and Enter
 	// refuse the next one with [ErrFull]. Zero means any number (TestMaxWaiting).
 	MaxWaiting int

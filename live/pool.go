@@ -85,7 +85,7 @@ func New(p sojourn.Policy, o Options) (*Pool, error) {
 		}
 	}
 	o = o.withDefaults()
-	d, err := driver.New(p, driver.Options{Now: o.Now, Preempt: o.Preempt})
+	d, err := driver.New(p, driver.Options{Now: o.Now, Preempt: o.Preempt, Drop: o.Drop})
 	if err != nil {
 		return nil, err
 	}

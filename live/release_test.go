@@ -91,3 +91,21 @@ func TestReleaseIsRefused(t *testing.T) {
 		}
 	})
 }
+
+// With Drop, a policy that knows no releases, sequences and priorities runs the job as if it had none, and what it knows stays.
+func TestDrop(t *testing.T) {
+	all := sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeaturePriority | sojourn.FeatureParallelism
+	inPool(t, live.Options{Slots: 2, Drop: all}, func(t *testing.T, p *live.Pool) {
+		at := time.Now()
+		h, err := p.Submit(bg, live.Job{Release: time.Hour, Sequence: "a", Priority: 7, Parallelism: 1, Phases: []live.Phase{{Tasks: 2, Run: sleep(time.Second)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(h.SetPriority(9), h.Wait(bg)); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(at); took != 2*time.Second {
+			t.Errorf("two tasks of 1 s of a job of parallelism 1 took %v, want 2s", took)
+		}
+	})
+}

@@ -222,7 +222,7 @@ func (p *Policy) arrive(ev *sojourn.Event) error {
 		return err
 	}
 	told := *ev
-	told.Job = plain(ev.Job)
+	told.Job = ev.Job.Without(sojourn.FeaturePriority)
 	if err := l.observe(told); err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (p *Policy) revise(ev *sojourn.Event) error {
 	j := p.ledger.Job(ev.Job.ID)
 	from := j.Data.level
 	told := *ev
-	told.Job = plain(ev.Job)
+	told.Job = ev.Job.Without(sojourn.FeaturePriority)
 	if ev.Job.Priority == from.priority {
 		if err := from.observe(told); err != nil {
 			return err
@@ -272,7 +272,7 @@ func (p *Policy) revise(ev *sojourn.Event) error {
 	}
 	p.tick(ev.At, to)
 	running := p.runs(j)
-	from.must(sojourn.Event{Kind: sojourn.JobCancelled, At: ev.At, Job: plain(j.Spec())})
+	from.must(sojourn.Event{Kind: sojourn.JobCancelled, At: ev.At, Job: j.Spec().Without(sojourn.FeaturePriority)})
 	for _, r := range running {
 		p.unlist(from, r.slot.ID)
 		from.must(sojourn.Event{
@@ -335,16 +335,6 @@ func (p *Policy) runs(j *ledger.Job[job]) (list []run) {
 		}
 	}
 	return list
-}
-
-// plain returns a job as the policies inside see it.
-func plain(spec *sojourn.Job) *sojourn.Job {
-	if spec.Priority == 0 {
-		return spec
-	}
-	j := *spec // shares the lists, which nobody changes
-	j.Priority = 0
-	return &j
 }
 
 // Assign implements [sojourn.Policy].
@@ -478,7 +468,7 @@ func (a admitter) Admit(spec *sojourn.Job) error {
 	if err != nil {
 		return err
 	}
-	return l.in.Admitter.Admit(plain(spec))
+	return l.in.Admitter.Admit(spec.Without(sojourn.FeaturePriority))
 }
 
 // A seeker finds a slot that one of the policies wants.

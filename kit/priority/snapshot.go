@@ -181,7 +181,7 @@ func (p *Policy) covers(l *level, part *ledger.Part, jobs []*ledger.Job[job]) bo
 	for _, j := range jobs {
 		k := part.Job(j.Spec().ID)
 		if k == nil || j.Cancelled() != k.Cancelled() || j.Running() != k.Running() ||
-			!bytes.Equal(snapshot.AppendJob(nil, plain(j.Spec())), snapshot.AppendJob(nil, k.Spec())) ||
+			!bytes.Equal(snapshot.AppendJob(nil, j.Spec().Without(sojourn.FeaturePriority)), snapshot.AppendJob(nil, k.Spec())) ||
 			!slices.Equal(slices.Collect(j.Facts()), slices.Collect(k.Facts())) {
 			return false
 		}

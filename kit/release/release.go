@@ -134,7 +134,7 @@ func (p *Policy) admit(ev *sojourn.Event) error {
 	if p.in.Admitter == nil {
 		return fmt.Errorf("%w: the job has to wait, and a %T cannot say whether it will take it, since it is no Admitter", sojourn.ErrUnsupported, p.in.Policy)
 	}
-	err := p.in.Admitter.Admit(plain(ev.Job))
+	err := p.in.Admitter.Admit(ev.Job.Without(added))
 	if err != nil && !(ev.Kind == sojourn.JobAdopted && errors.Is(err, sojourn.ErrRejected)) {
 		return err
 	}
@@ -145,19 +145,9 @@ func (p *Policy) admit(ev *sojourn.Event) error {
 // tick tells the policy inside that time has passed.
 func (p *Policy) tick(at sojourn.Time) { p.in.Must(sojourn.Event{Kind: sojourn.Tick, At: at}) }
 
-// plain returns a job as the policy inside sees it.
-func plain(spec *sojourn.Job) *sojourn.Job {
-	if spec.Features()&added == 0 {
-		return spec
-	}
-	j := *spec // shares the lists, which nobody changes
-	j.Release, j.Sequence = 0, ""
-	return &j
-}
-
 // told returns an event about a job as the policy inside sees it.
 func told(ev sojourn.Event) sojourn.Event {
-	ev.Job = plain(ev.Job)
+	ev.Job = ev.Job.Without(added)
 	return ev
 }
 
@@ -228,7 +218,7 @@ func (p *Policy) releaseDue() {
 func (p *Policy) release(j *ledger.Job[job], now sojourn.Time) {
 	p.due.Remove(j.Handle())
 	j.Data.released = true
-	ev := sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: plain(j.Spec())}
+	ev := sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: j.Spec().Without(added)}
 	if p.in.Observe(ev) != nil {
 		ev.Kind = sojourn.JobAdopted
 		p.in.Must(ev)
@@ -288,7 +278,7 @@ func (a admitter) Admit(spec *sojourn.Job) error {
 	if err := a.p.ledger.CheckArrival(spec); err != nil {
 		return err
 	}
-	return a.p.in.Admitter.Admit(plain(spec))
+	return a.p.in.Admitter.Admit(spec.Without(added))
 }
 
 // waiting returns the jobs that wait, by release time and then by arrival.

@@ -90,16 +90,7 @@ func (a *arrivals) admit(j *job) {
 		a.res.Accepted++
 	}
 	a.jobs[j.ID] = j
-	if a.audit != nil {
-		a.audit.jobArrived(j)
-	}
-	for p := range j.phases {
-		j.phases[p].pending = j.phases[p].tasks
-		a.pending(j, p)
-		if j.open(p) {
-			a.phaseReady(j, p)
-		}
-	}
+	a.await(j)
 }
 
 // newJob makes the state of a job, after checking it.
@@ -133,6 +124,9 @@ func (a *arrivals) newJob(in *Job) (*job, error) {
 		ID: told.ID, Name: told.Name, Pool: told.Pool, Weight: weight, Tasks: a.size,
 		Arrival: in.At, Deadline: told.Deadline, Alone: a.alone(j),
 	}
+	if held := told.Release.Sub(in.At); held > 0 && j.record.Alone > 0 {
+		j.record.Alone = later(held, j.record.Alone)
+	}
 	return j, nil
 }
 
@@ -142,8 +136,8 @@ func (a *arrivals) describe(in *Job) (*sojourn.Job, error) {
 	if err := in.Check(); err != nil {
 		return nil, err
 	}
-	if err := in.Features().Check(sojourn.FeatureNeeds | sojourn.FeatureParallelism | sojourn.FeaturePriority); err != nil {
-		return nil, fmt.Errorf("no tasks are held in a simulation: %w", err)
+	if err := in.Features().Check(sojourn.FeatureNeeds | sojourn.FeatureParallelism | sojourn.FeaturePriority | sojourn.FeatureRelease | sojourn.FeatureSequence); err != nil {
+		return nil, fmt.Errorf("no tasks are held or added in a simulation: %w", err)
 	}
 	if len(in.Times) != len(in.Phases) {
 		return nil, fmt.Errorf("times of %d phases for %d phases", len(in.Times), len(in.Phases))
@@ -189,6 +183,9 @@ func (a *arrivals) describe(in *Job) (*sojourn.Job, error) {
 
 // check returns what is wrong with the times of n tasks.
 func (t Times) check(n int) error {
+	if t.Costs != nil && len(t.Costs) != n {
+		return fmt.Errorf("%d costs for %d tasks", len(t.Costs), n)
+	}
 	if t.List == nil {
 		if t.Each < 0 {
 			return fmt.Errorf("negative time %v", t.Each)

@@ -56,6 +56,8 @@ func (r *attempts) check(id sojourn.SlotID, a sojourn.Assignment) (*job, error) 
 		return nil, r.breach("assigned task %v of a job that is not live", a.Task)
 	case p >= len(j.phases) || int64(a.Task.Index) >= int64(j.phases[p].tasks):
 		return nil, r.breach("assigned task %v, which does not exist", a.Task)
+	case !j.present:
+		return nil, r.breach("assigned task %v before the release of its job at %v, or before those of its sequence", a.Task, j.told.Release)
 	case j.phases[p].class != s.Class:
 		return nil, r.breach("assigned task %v of class %d to slot %d of class %d", a.Task, j.phases[p].class, id, s.Class)
 	case !j.open(p):
@@ -171,7 +173,7 @@ func (r *attempts) finish(id sojourn.SlotID) error {
 	s := &r.slots[id]
 	j := s.job
 	err := r.tell(sojourn.Event{
-		Kind: sojourn.TaskFinished, Task: s.task, Attempt: s.attempt, Slot: s.Slot, Service: s.need,
+		Kind: sojourn.TaskFinished, Task: s.task, Attempt: s.attempt, Slot: s.Slot, Service: s.need, Cost: s.cost(s.need),
 	})
 	if err != nil {
 		return err
@@ -246,7 +248,7 @@ func (r *attempts) phaseEnded(j *job, p int) error {
 func (r *attempts) fail(id sojourn.SlotID, cause sojourn.Cause) error {
 	s := &r.slots[id]
 	err := r.tell(sojourn.Event{
-		Kind: sojourn.TaskFailed, Task: s.task, Attempt: s.attempt, Slot: s.Slot, Cause: cause, Service: r.worked(s),
+		Kind: sojourn.TaskFailed, Task: s.task, Attempt: s.attempt, Slot: s.Slot, Cause: cause, Service: r.worked(s), Cost: s.cost(r.worked(s)),
 	})
 	if err != nil {
 		return err
@@ -299,12 +301,30 @@ func (r *attempts) worked(s *slot) time.Duration {
 	return min(max(0, r.now.Sub(min(s.work, r.now))), s.need)
 }
 
+// cost returns what the attempt on s costs once it has been working for some time.
+func (s *slot) cost(worked time.Duration) uint64 {
+	costs := s.job.Times[s.task.Phase].Costs
+	if costs == nil {
+		return 0
+	}
+	if worked == s.need {
+		return costs[s.task.Index]
+	}
+	return portion(costs[s.task.Index], worked, s.need)
+}
+
+// portion returns n times worked over need, which is not less, rounded down.
+func portion(n uint64, worked, need time.Duration) uint64 {
+	hi, lo := bits.Mul64(uint64(worked), n)
+	q, _ := bits.Div64(hi, lo, max(1, uint64(need)))
+	return q
+}
+
 // reportProgress reports the progress of the attempt on a slot.
 func (r *attempts) reportProgress(id sojourn.SlotID) error {
 	s := &r.slots[id]
 	worked := r.worked(s)
-	hi, lo := bits.Mul64(uint64(worked), sojourn.MaxProgress)
-	share, _ := bits.Div64(hi, lo, max(1, uint64(s.need)))
+	share := portion(sojourn.MaxProgress, worked, s.need)
 	r.reportNext(id)
 	return r.tell(sojourn.Event{
 		Kind: sojourn.TaskProgress, Task: s.task, Attempt: s.attempt, Slot: s.Slot,

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -11,11 +12,13 @@ import (
 // The books of a run have its live jobs, and the data of the result.
 type books struct {
 	machines
-	jobs     map[sojourn.JobID]*job // accepted and not finished
-	rejected []*job                 // jobs to offer again, in the order of arrival
-	audit    *audit                 // nil without an audit
-	tally    tally
-	res      Result
+	jobs       map[sojourn.JobID]*job // accepted and not finished
+	rejected   []*job                 // jobs to offer again, in the order of arrival
+	unreleased []*job                 // jobs that only wait for their release, by it and then by arrival
+	lines      map[string][]*job      // of each Sequence of jobs, in the order of arrival
+	audit      *audit                 // nil without an audit
+	tally      tally
+	res        Result
 }
 
 // A job is an accepted job. It is kept until its outcome and its ps_finish are
@@ -27,6 +30,7 @@ type job struct {
 	tasks   []task           // of all phases, in their order
 	homes   []sojourn.NodeID // the node of the output of each task, 0 if none; nil unless outputs can be lost
 	left    int              // tasks that are not finished
+	present bool             // released, and the first of its Sequence
 	started bool             // an attempt has started
 	held    time.Duration    // how long its ended attempts held slots
 	record  JobRecord
@@ -79,13 +83,60 @@ func (j *job) task(id sojourn.TaskID) *task {
 // newBooks returns empty books. The audit is added later, since it needs their
 // final address.
 func newBooks(m machines) books {
-	b := books{machines: m, jobs: map[sojourn.JobID]*job{}}
+	b := books{machines: m, jobs: map[sojourn.JobID]*job{}, lines: map[string][]*job{}}
 	b.res.Locality = map[sojourn.Locality]int{sojourn.AnyNode: 0, sojourn.NodeLocal: 0, sojourn.RackLocal: 0, sojourn.Remote: 0}
 	b.tally.classes = make([]classTally, len(m.free))
 	if m.gangs != nil {
 		b.tally.classes = []classTally{{present: m.gangs.places}}
 	}
 	return b
+}
+
+// await adds a job that the policy accepted: from now on, or later.
+func (b *books) await(j *job) {
+	if name := j.told.Sequence; name != "" {
+		b.lines[name] = append(b.lines[name], j)
+		if b.lines[name][0] != j {
+			return
+		}
+	}
+	b.turn(j)
+}
+
+// turn adds a job that is the first of its Sequence, from now on or from its release.
+func (b *books) turn(j *job) {
+	if j.told.Release <= b.now {
+		b.enter(j)
+		return
+	}
+	i, _ := slices.BinarySearchFunc(b.unreleased, j, func(a, b *job) int {
+		return cmp.Or(cmp.Compare(a.told.Release, b.told.Release), a.order-b.order)
+	})
+	b.unreleased = slices.Insert(b.unreleased, i, j)
+}
+
+// enterDue adds the jobs whose release has come.
+func (b *books) enterDue() {
+	for len(b.unreleased) > 0 && b.unreleased[0].told.Release <= b.now {
+		j := b.unreleased[0]
+		b.unreleased = b.unreleased[1:]
+		b.enter(j)
+	}
+}
+
+// enter makes a job present.
+func (b *books) enter(j *job) {
+	j.present = true
+	if b.audit != nil {
+		b.audit.jobArrived(j)
+	}
+	for p := range j.phases {
+		j.phases[p].pending = j.phases[p].tasks
+		b.pending(j, p)
+		if j.open(p) {
+			b.phaseReady(j, p)
+		}
+	}
 }
 
 // phaseReady records that the tasks of a phase may start. What happens after
@@ -111,9 +162,16 @@ func (b *books) jobFinished(j *job) {
 	b.tally.finished(&j.record, b.cfg.Records || b.cfg.Quantiles)
 	if b.audit != nil {
 		b.audit.jobFinished(j)
-		return
+	} else {
+		b.close(j)
 	}
-	b.close(j)
+	if name := j.told.Sequence; name != "" {
+		if b.lines[name] = b.lines[name][1:]; len(b.lines[name]) == 0 {
+			delete(b.lines, name)
+		} else {
+			b.turn(b.lines[name][0])
+		}
+	}
 }
 
 func (b *books) closeRejected(j *job) {

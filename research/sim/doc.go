@@ -33,7 +33,7 @@
 //  2. Slots and nodes leave and return. If a node fails, SlotRemoved comes for each slot and then
 //     NodeDown; if a node returns, NodeUp comes and then SlotAdded.
 //  3. If a job has finished and Config.Retest is set, rejected jobs are offered again. Then jobs
-//     arrive, in the order of the workload.
+//     are released, and jobs arrive, in the order of the workload.
 //  4. The policy gets a Tick if it asked to be woken by now.
 //  5. Free slots are offered: those that a [sojourn.Seeker] names, as long as it names one, or
 //     else each free slot once in the order of ID, class by class from class 0 on. After all
@@ -97,7 +97,7 @@
 // in the others: see [Job.ClassOf]. A phase of a class that the cluster has no slots of never
 // starts. For phases without an estimate the policy is told the true times, nothing, or the true
 // times with an error: see [Estimates]. A time of 0 is told as 1 ns, since 0 means unknown. The
-// policy is not told of speeds, stragglers or the costs of remote reads.
+// policy is not told of what a task costs before it ends, nor of speeds, stragglers or the costs of remote reads.
 //
 // # Faults
 //
@@ -148,14 +148,15 @@
 // the order of their index, each on the slot of the class that becomes free first and, among
 // those, the fastest. A phase starts when all outputs of the phase before have arrived, whatever
 // After says. A phase of NoBarrier starts at once; if it shares its class with a phase that is not
-// over, its tasks come after those. A job with Parallelism has so many slots of each class, the fastest. A list schedule is a yardstick and not the optimum: tasks of
+// over, its tasks come after those. A job with Parallelism has so many slots of each class, the fastest. One with
+// Release waits for it. A list schedule is a yardstick and not the optimum: tasks of
 // different length may be packed better.
 //
 // # Fairness audit
 //
 // The audit compares the run with generalised processor sharing (GPS): a fluid system, in which all
 // jobs present share the slots of a class in proportion to their weights, without limits on
-// parallelism, by their true sizes. It tells when each job ends there (ps_finish), how many jobs and phases end later,
+// parallelism, by their true sizes. A job is present from its release on, and from the end of those of its sequence before it. It tells when each job ends there (ps_finish), how many jobs and phases end later,
 // and how many phases end beyond the bound of FSP, which FSP keeps at 0 under its hypotheses
 // (TestFSPIsWithinTheBound). docs/theory/audit.md has the definitions: see [Audit].
 //

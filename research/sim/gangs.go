@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -107,6 +108,9 @@ func (g *gangs) rigid(in *Job) (*Job, error) {
 	if in.Check() != nil || len(in.Times) != len(in.Phases) {
 		return in, nil
 	}
+	if err := in.Features().Check(sojourn.FeatureNeeds | sojourn.FeaturePriority); err != nil {
+		return nil, fmt.Errorf("its phases are to be gangs: %w", err)
+	}
 	out := *in
 	out.AnyClass, out.Phases, out.Times = nil, make([]sojourn.Phase, len(in.Phases)), make([]Times, len(in.Phases))
 	for p := range in.Phases {
@@ -122,9 +126,21 @@ func (g *gangs) rigid(in *Job) (*Job, error) {
 		for i := range ph.Delays {
 			one.Delays = []time.Duration{max(delay(&one, 0), ph.Delays[i])}
 		}
-		out.Phases[p], out.Times[p] = one, Times{Each: in.Times[p].Longest()}
+		out.Phases[p], out.Times[p] = one, Times{Each: in.Times[p].Longest(), Costs: totalCost(in.Times[p].Costs)}
 	}
 	return &out, nil
+}
+
+// totalCost returns what a gang costs whose members cost so much; nil if there are no costs.
+func totalCost(costs []uint64) []uint64 {
+	if costs == nil {
+		return nil
+	}
+	sum := uint64(0)
+	for _, n := range costs {
+		sum += min(n, math.MaxInt64-sum) // what is above counts as that
+	}
+	return []uint64{sum}
 }
 
 // longestEstimate returns the longest estimate of a phase, 0 if there is a task without one.

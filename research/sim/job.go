@@ -40,10 +40,14 @@ func Jobs(list ...*Job) iter.Seq2[*Job, error] {
 	}
 }
 
-// Times holds the true service times of the tasks of a phase.
+// Times holds the true service times of the tasks of a phase, and what they cost.
 type Times struct {
 	Each time.Duration   // of every task, if List is nil
 	List []time.Duration // of each task
+
+	// Costs, unless nil, is what each task costs: the Cost of the event that ends an attempt. One that ends before its
+	// time costs a part in proportion to its service, rounded down. Zero means the time on the slot.
+	Costs []uint64
 }
 
 // Of returns the true service time of a task.

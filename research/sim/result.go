@@ -41,7 +41,8 @@ type Result struct {
 
 	// Idle is, by class, the slot-seconds since the first arrival in which slots were
 	// free although tasks could have been started. At each instant it counts the free
-	// slots or the startable tasks, whichever are fewer.
+	// slots or the startable tasks, whichever are fewer. Tasks that only their job's Parallelism holds back
+	// count as startable.
 	Idle []float64
 
 	// WeightedCompletion is the sum of weight times finish, and WeightedSojourn of

@@ -139,6 +139,9 @@ func (e *engine) nextInstant() (sojourn.Time, bool) {
 	if e.next != nil {
 		at = min(at, e.next.At)
 	}
+	if len(e.unreleased) > 0 {
+		at = min(at, e.unreleased[0].told.Release)
+	}
 	if wake, ok := e.nextWake(); ok {
 		at = min(at, max(wake, e.now))
 	}
@@ -176,6 +179,7 @@ func (e *engine) instant() error {
 			return err
 		}
 	}
+	e.enterDue()
 	for e.next != nil && e.next.At == e.now {
 		if err := e.arrive(); err != nil {
 			return err

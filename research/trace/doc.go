@@ -16,9 +16,10 @@
 // order, and their case matters. An unknown key is an error, and so is a key that comes twice.
 // Here is a job, broken into several lines only to be read:
 //
-//	{"id":1,"name":"wc","at":12.5,"pool":"etl","weight":30,"deadline":300,"priority":1,"parallelism":40,"phases":[
+//	{"id":1,"name":"wc","at":12.5,"pool":"etl","weight":30,"deadline":300,"priority":1,"parallelism":40,"release":60,
+//	 "sequence":"account 7","phases":[
 //	  {"class":"map","tasks":3,"time":[10.2,9.1,11],"estimate":10,"bytes":[134217728,134217728,9000],
-//	   "nodes":[["n1","n7"],["n2"],["n3"]],"delay":[1,0.9,1.1]},
+//	   "nodes":[["n1","n7"],["n2"],["n3"]],"delay":[1,0.9,1.1],"cost":[5,4,1]},
 //	  {"class":"reduce","tasks":2,"time":15,"after":3}]}
 //
 // Keys of a job:
@@ -32,6 +33,8 @@
 //	deadline  time from at until the job should be complete, above 0
 //	priority     greater ones go first: -2^31 to 2^31-1; 0 is the usual one
 //	parallelism  tasks that may run at a time, 0 to 2^32-1; 0 is any number
+//	release      time from at until the first task may start, above 0
+//	sequence     string, not empty: jobs of one sequence run one after the other, in their order
 //
 // Keys of a phase:
 //
@@ -48,6 +51,8 @@
 //	          an empty one means that the task runs equally well anywhere
 //	delay     time from the end of a task until its output has reached the next
 //	          phase: of each task (number), or a list
+//	cost      what a task costs where that is not time, 0 to 2^63-1, in a unit that all of the file have
+//	          in common: of each (number), or a list, in which 0 stands for its time. See [sojourn.Event]
 //	after     how many tasks of the phase before must have finished before tasks of
 //	          this one start: 1 to their number, or "none" for no task at all.
 //	          Without it, all of them. 0 is an error, since it could mean both. The

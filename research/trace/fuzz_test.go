@@ -43,7 +43,7 @@ func fuzzLimits() limits {
 
 func FuzzWorkload(f *testing.F) {
 	for _, seed := range []string{
-		`{"id":1,"name":"wc","at":12.5,"pool":"etl","weight":30,"deadline":300,"parallelism":40,"phases":[` +
+		`{"id":1,"name":"wc","at":12.5,"pool":"etl","weight":30,"deadline":300,"parallelism":40,"release":1,"sequence":"s","phases":[` +
 			`{"class":"map","tasks":3,"time":[10.2,9.1,11],"estimate":10,"bytes":[134217728,134217728,9000],` +
 			`"nodes":[["n1","n7"],["n2"],["n3"]],"delay":[1,0.9,1.1]},{"class":"reduce","tasks":2,"time":15,"after":3}]}`,
 		goodLine + "\n" + `{"id":18446744073709551615,"at":1e0,"phases":[{"time":[1.5e-9],"estimate":[0]},{"tasks":1,"time":0,"after":"none"}]}`,

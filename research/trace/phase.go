@@ -38,6 +38,7 @@ type phaseLine struct {
 	anyClass                 bool
 	times, estimates, delays series[time.Duration]
 	sizes                    series[int64]
+	costs                    series[uint64]
 	nodes                    series[[]sojourn.NodeID]
 }
 
@@ -58,6 +59,7 @@ func (r *workloadReader) phase(c *cursor, j *sim.Job, tasks *int, work *time.Dur
 	p.check(c, j, work)
 	r.spreading(c, p.sizes.off, p.sizes.list == nil, n)
 	r.spreading(c, p.delays.off, p.delays.list == nil, n)
+	r.spreading(c, p.costs.off, p.costs.list == nil, n)
 	if c.fault != nil {
 		return
 	}
@@ -70,7 +72,7 @@ func (r *workloadReader) phase(c *cursor, j *sim.Job, tasks *int, work *time.Dur
 		j.AnyClass = append(j.AnyClass, make([]bool, len(j.Phases)-len(j.AnyClass))...)
 		j.AnyClass[len(j.AnyClass)-1] = true
 	}
-	j.Times = append(j.Times, sim.Times{Each: p.times.each, List: p.times.list})
+	j.Times = append(j.Times, sim.Times{Each: p.times.each, List: p.times.list, Costs: p.costs.spread(n)})
 }
 
 // values reads the values of a phase, the next one of j.
@@ -93,6 +95,8 @@ func (r *workloadReader) values(c *cursor, j *sim.Job, p *phaseLine) {
 			}
 		case "bytes":
 			p.sizes = readSeries(c, most, func() int64 { return int64(c.integer(0, math.MaxInt64)) })
+		case "cost":
+			p.costs = readSeries(c, most, func() uint64 { return c.integer(0, math.MaxInt64) })
 		case "delay":
 			p.delays = readSeries(c, most, c.seconds)
 		case "nodes":
@@ -139,6 +143,7 @@ func (p *phaseLine) check(c *cursor, j *sim.Job, work *time.Duration) {
 	p.sizes.check(c, "bytes", n)
 	p.nodes.check(c, "nodes", n)
 	p.delays.check(c, "delay", n)
+	p.costs.check(c, "cost", n)
 	if sum, ok := total(p.times.each, p.times.list, n); !ok || sum > math.MaxInt64-*work {
 		c.fail(p.times.off, "the sum of the times of the job's tasks %s", outOfRange)
 	} else {
@@ -163,7 +168,7 @@ func (r *workloadReader) spreading(c *cursor, off int, single bool, tasks int) {
 		return
 	}
 	if r.spread += tasks; r.spread > r.o.limits.spread {
-		c.fail(off, "single numbers for bytes and delay stand for more than %d values in the file so far", r.o.limits.spread)
+		c.fail(off, "single numbers for bytes, delay and cost stand for more than %d values in the file so far", r.o.limits.spread)
 	}
 }
 

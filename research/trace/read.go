@@ -90,8 +90,8 @@ func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\r' }
 
 // The keys of the format, those that are required first.
 var (
-	jobKeys   = []string{"id", "at", "phases", "name", "pool", "weight", "priority", "deadline", "parallelism"}
-	phaseKeys = []string{"time", "tasks", "class", "estimate", "bytes", "nodes", "delay", "after", "needs"}
+	jobKeys   = []string{"id", "at", "phases", "name", "pool", "weight", "priority", "deadline", "parallelism", "release", "sequence"}
+	phaseKeys = []string{"time", "tasks", "class", "estimate", "bytes", "nodes", "delay", "after", "needs", "cost"}
 )
 
 // A workloadReader turns lines into jobs.
@@ -105,9 +105,9 @@ type workloadReader struct {
 // job parses a line.
 func (r *workloadReader) job(line []byte) (*sim.Job, *fault) {
 	var (
-		j                                   = newJob()
-		deadline                            time.Duration
-		idOff, atOff, deadlineOff, jobStart int
+		j                                               = newJob()
+		deadline, release                               time.Duration
+		idOff, atOff, deadlineOff, releaseOff, jobStart int
 	)
 	c := newCursor(line)
 	jobStart = c.pos
@@ -134,6 +134,15 @@ func (r *workloadReader) job(line []byte) (*sim.Job, *fault) {
 			if deadline = c.seconds(); deadline == 0 {
 				c.fail(off, "deadline is not above 0")
 			}
+		case "release":
+			releaseOff = off
+			if release = c.seconds(); release == 0 {
+				c.fail(off, "release is not above 0; leave it out if the job may start at once")
+			}
+		case "sequence":
+			if j.Sequence = string(c.text()); j.Sequence == "" {
+				c.fail(off, "empty sequence; leave it out if there is none")
+			}
 		case "parallelism":
 			j.Parallelism = uint32(c.integer(0, math.MaxUint32))
 		case "priority":
@@ -150,6 +159,12 @@ func (r *workloadReader) job(line []byte) (*sim.Job, *fault) {
 	}
 	if deadline > 0 {
 		j.Deadline = j.At.Add(deadline)
+	}
+	if release > math.MaxInt64-time.Duration(j.At) {
+		return nil, faultf(releaseOff, "at + release %s", outOfRange)
+	}
+	if release > 0 {
+		j.Release = j.At.Add(release)
 	}
 	if err := j.Check(); err != nil {
 		return nil, &fault{jobStart, reasonOf(err)}

@@ -71,13 +71,14 @@ func checkError(t testing.TB, input string, err error, file string, line, column
 const seconds = time.Second
 
 func TestReadExample(t *testing.T) {
-	const text = `{"id":1,"name":"wc","at":12.5,"pool":"etl","weight":30,"deadline":300,"priority":-7,"parallelism":40,"phases":[` +
+	const text = `{"id":1,"name":"wc","at":12.5,"pool":"etl","weight":30,"deadline":300,"priority":-7,"parallelism":40,"release":60,"sequence":"account 7","phases":[` +
 		`{"class":"map","tasks":3,"time":[10.2,9.1,11],"estimate":10,"bytes":[134217728,134217728,9000],` +
-		`"nodes":[["n1","n7"],["n2"],["n3"]],"delay":[1,0.9,1.1]},` +
-		`{"class":"reduce","tasks":2,"time":15,"after":3}]}`
+		`"nodes":[["n1","n7"],["n2"],["n3"]],"delay":[1,0.9,1.1],"cost":[5,4,9223372036854775807]},` +
+		`{"class":"reduce","tasks":2,"time":15,"after":3,"cost":7}]}`
 	want := []*sim.Job{{
 		Job: sojourn.Job{
-			ID: 1, Name: "wc", Pool: "etl", Weight: 30, Priority: -7, Parallelism: 40,
+			ID: 1, Name: "wc", Pool: "etl", Weight: 30, Priority: -7, Parallelism: 40, Sequence: "account 7",
+			Release:  sojourn.Time(72_500 * time.Millisecond),  // 12.5 + 60
 			Deadline: sojourn.Time(312_500 * time.Millisecond), // 12.5 + 300
 			Phases: []sojourn.Phase{{
 				Tasks: 3, Class: sojourn.MapClass, Estimate: 10 * seconds,
@@ -90,8 +91,8 @@ func TestReadExample(t *testing.T) {
 		},
 		At: sojourn.Time(12_500 * time.Millisecond),
 		Times: []sim.Times{
-			{List: []time.Duration{10_200 * time.Millisecond, 9_100 * time.Millisecond, 11 * seconds}},
-			{Each: 15 * seconds},
+			{List: []time.Duration{10_200 * time.Millisecond, 9_100 * time.Millisecond, 11 * seconds}, Costs: []uint64{5, 4, math.MaxInt64}},
+			{Each: 15 * seconds, Costs: []uint64{7, 7}},
 		},
 	}}
 	if got := readAll(t, text); !reflect.DeepEqual(got, want) {
@@ -249,6 +250,13 @@ func TestReadFaults(t *testing.T) {
 		{"deadline that rounds to 0", keys(`,"deadline":^1e-10`), "deadline is not above 0"},
 		{"negative deadline", keys(`,"deadline":^-1`), "-1 is negative"},
 		{"deadline out of range", `{"id":1,"deadline":^9223372036,"at":1,"phases":[{"tasks":1,"time":1}]}`, "at + deadline is out of range"},
+		{"no release", keys(`,"release":^0`), "release is not above 0; leave it out if the job may start at once"},
+		{"release out of range", `{"id":1,"at":1,"release":^9223372036.5,"phases":[{"tasks":1,"time":1}]}`, "at + release"},
+		{"empty sequence", keys(`,"sequence":^""`), "empty sequence; leave it out if there is none"},
+		{"cost 2^63", `{"id":1,"at":0,"phases":[{"tasks":1,"time":1,"cost":^9223372036854775808}]}`, "want an integer from 0 to 9223372036854775807"},
+		{"negative cost", `{"id":1,"at":0,"phases":[{"tasks":1,"time":1,"cost":[^-1]}]}`, "want an integer from 0 to 9223372036854775807"},
+		{"two costs of one task", `{"id":1,"at":0,"phases":[{"tasks":1,"time":1,"cost":^[1,2]}]}`, `"cost" lists 2 values for 1 tasks`},
+		{"open", keys(`,^"open":true`), `unknown key "open"`},
 		{"parallelism 2^32", keys(`,"parallelism":^4294967296`), "want an integer from 0 to 4294967295"},
 		{"empty phases", `{"id":1,"at":0,"phases":^[]}`, "no phases"},
 		{"class", phase(`{"class":^"Map"}`), `want "map", "reduce" or a number from 0 to 255, found "Map"`},
@@ -396,7 +404,7 @@ func TestSpreadIsLimited(t *testing.T) {
 			jobs++
 			continue
 		}
-		want := "w:3:54: single numbers for bytes and delay stand for more than 5 values in the file so far"
+		want := "w:3:54: single numbers for bytes, delay and cost stand for more than 5 values in the file so far"
 		if err.Error() != want {
 			t.Errorf("Read = %v, want %s", err, want)
 		}

@@ -83,8 +83,12 @@ func (w *Writer) append(dst []byte, j *sim.Job) ([]byte, error) {
 		return nil, fmt.Errorf("negative arrival %v", j.At)
 	case j.Deadline != 0 && j.Deadline <= j.At:
 		return nil, fmt.Errorf("deadline %v is not after the arrival %v", j.Deadline, j.At)
-	case !utf8.ValidString(j.Name) || !utf8.ValidString(j.Pool):
-		return nil, fmt.Errorf("name %q or pool %q is not UTF-8", j.Name, j.Pool)
+	case j.Release != 0 && j.Release <= j.At:
+		return nil, fmt.Errorf("release time %v is not after the arrival %v", j.Release, j.At)
+	case j.Open:
+		return nil, fmt.Errorf("more tasks may come, which the format cannot say")
+	case !utf8.ValidString(j.Name) || !utf8.ValidString(j.Pool) || !utf8.ValidString(j.Sequence):
+		return nil, fmt.Errorf("name %q, pool %q or sequence %q is not UTF-8", j.Name, j.Pool, j.Sequence)
 	}
 	dst = append(dst, `{"id":`...)
 	dst = strconv.AppendUint(dst, uint64(j.ID), 10)
@@ -106,6 +110,12 @@ func (w *Writer) append(dst []byte, j *sim.Job) ([]byte, error) {
 	}
 	if j.Parallelism != 0 {
 		dst = strconv.AppendUint(append(dst, `,"parallelism":`...), uint64(j.Parallelism), 10)
+	}
+	if j.Release != 0 {
+		dst = appendSeconds(append(dst, `,"release":`...), j.Release.Sub(j.At))
+	}
+	if j.Sequence != "" {
+		dst = appendString(append(dst, `,"sequence":`...), j.Sequence)
 	}
 	dst = append(dst, `,"phases":[`...)
 	var work time.Duration
@@ -179,6 +189,9 @@ func (w *Writer) appendPhase(dst []byte, p *sojourn.Phase, anyClass bool, times 
 	if p.Delays != nil {
 		dst = appendSeries(append(dst, `,"delay":`...), p.Delays, appendSeconds)
 	}
+	if times.Costs != nil {
+		dst = appendSeries(append(dst, `,"cost":`...), times.Costs, func(dst []byte, n uint64) []byte { return strconv.AppendUint(dst, n, 10) })
+	}
 	switch {
 	case p.After == sojourn.NoBarrier:
 		dst = append(dst, `,"after":"`+noBarrier+`"`...)
@@ -194,6 +207,14 @@ func (w *Writer) appendPhase(dst []byte, p *sojourn.Phase, anyClass bool, times 
 func addTimes(work *time.Duration, times sim.Times, tasks int) error {
 	if times.List != nil && len(times.List) != tasks {
 		return fmt.Errorf("%d times for %d tasks", len(times.List), tasks)
+	}
+	if times.Costs != nil && len(times.Costs) != tasks {
+		return fmt.Errorf("%d costs for %d tasks", len(times.Costs), tasks)
+	}
+	for i, n := range times.Costs {
+		if n > math.MaxInt64 {
+			return fmt.Errorf("task %d: cost %d is above 2^63-1", i, n)
+		}
 	}
 	for i, d := range times.List {
 		if d < 0 {

@@ -47,6 +47,12 @@ func workloads() *rapid.Generator[[]*sim.Job] {
 			if rapid.Bool().Draw(t, "deadline") {
 				j.Deadline = at.Add(1 + duration.Draw(t, "slack"))
 			}
+			if rapid.Bool().Draw(t, "released") {
+				j.Release = at.Add(1 + duration.Draw(t, "release"))
+			}
+			if rapid.Bool().Draw(t, "in sequence") {
+				j.Sequence = text.Draw(t, "sequence")
+			}
 			for i := range rapid.IntRange(1, 4).Draw(t, "phases") {
 				p := sojourn.Phase{Tasks: rapid.IntRange(1, 6).Draw(t, "tasks")}
 				j.AnyClass = append(j.AnyClass, rapid.Bool().Draw(t, "any class"))
@@ -63,6 +69,9 @@ func workloads() *rapid.Generator[[]*sim.Job] {
 				}
 				if rapid.Bool().Draw(t, "listed") {
 					each = sim.Times{List: list.Draw(t, "times")}
+				}
+				if rapid.Bool().Draw(t, "costly") {
+					each.Costs = rapid.SliceOfN(rapid.Uint64Max(math.MaxInt64), p.Tasks, p.Tasks).Draw(t, "costs")
 				}
 				if rapid.Bool().Draw(t, "sized") {
 					p.Bytes = rapid.SliceOfN(rapid.Int64Min(0), p.Tasks, p.Tasks).Draw(t, "bytes")
@@ -185,6 +194,12 @@ func TestWriteRefuses(t *testing.T) {
 		{"times of 0 phases for 1 phases", func(j *sim.Job) { j.Times = nil }},
 		{"negative arrival", func(j *sim.Job) { j.At = -1 }},
 		{"is not after the arrival", func(j *sim.Job) { j.Deadline = j.At }},
+		{"release time 5s is not after the arrival 5s", func(j *sim.Job) { j.Release = j.At }},
+		{"more tasks may come, which the format cannot say", func(j *sim.Job) { j.Open = true }},
+		{"its tasks are held, which the format cannot say", func(j *sim.Job) { j.Phases[0].Held = true }},
+		{"1 costs for 2 tasks", func(j *sim.Job) { j.Times[0].Costs = []uint64{1} }},
+		{"task 1: cost 9223372036854775808 is above 2^63-1", func(j *sim.Job) { j.Times[0].Costs = []uint64{1, 1 << 63} }},
+		{"is not UTF-8", func(j *sim.Job) { j.Sequence = "\xff" }},
 		{"is not UTF-8", func(j *sim.Job) { j.Name = "\xff" }},
 		{"is not UTF-8", func(j *sim.Job) { j.Pool = "\xff" }},
 		{"1 times for 2 tasks", func(j *sim.Job) { j.Times[0].List = []time.Duration{1} }},

@@ -18,6 +18,7 @@ func Builtin() Catalog {
 		NewEntry("fifo", "jobs in the order of their arrival", fifo.New),
 		NewEntry("fair", "equal shares, for jobs and for weighted pools (Hadoop's Fair Scheduler)", newFair),
 		NewEntry("priority", "the jobs of the greatest priority first, and those of each priority in the order of another policy", newPriority),
+		NewEntry("release", "jobs not before their release, those of a sequence one after the other, in the order of another policy", newRelease),
 		NewEntry("srpt", "the job with the shortest remaining processing time", baseline.NewSRPT),
 		NewEntry("fsp", "the job that would finish first under fluid fair sharing (FSP)", baseline.NewFSP),
 		NewEntry("las", "the job with the least attained service", baseline.NewLAS),

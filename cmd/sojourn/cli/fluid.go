@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
@@ -65,6 +66,9 @@ func newFluid() *cobra.Command {
 			}
 			w, err := from.OpenWorkload(cmd.InOrStdin(), nil)
 			if err != nil {
+				return err
+			}
+			if err := w.Refuse(^sojourn.FeatureNeeds, "the fluid model does not know", ""); err != nil {
 				return err
 			}
 			jobs := trial.FluidJobs(w)

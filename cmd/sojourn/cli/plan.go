@@ -98,8 +98,8 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if known := w.Facts(); known.Features&sojourn.FeatureNeeds != 0 {
-		return usage.Errorf("planners know jobs whose phases wait for the one before them, and jobs of the workload use %v", sojourn.FeatureNeeds)
+	if err := w.Refuse(^sojourn.FeatureRelease, "no planner knows", ""); err != nil {
+		return err
 	}
 	in := trial.NewInstance(w, c)
 	if f.perTask {

@@ -174,6 +174,9 @@ func fromZero(jobs iter.Seq2[*sim.Job, error]) iter.Seq2[*sim.Job, error] {
 				if j.At -= zero; j.Deadline != 0 {
 					j.Deadline -= zero
 				}
+				if j.Release != 0 {
+					j.Release -= zero
+				}
 			}
 			if !yield(j, err) || err != nil {
 				return

@@ -33,6 +33,8 @@ type Recorded struct {
 	Rejected, Unmeasured, Cancelled, Renumbered int
 	Assumed                                     int // tasks without a measured time
 	Released                                    int // phases whose tasks were held
+	Opened                                      int // jobs to which tasks were added
+	PoolsChanged                                int // changes of pools
 }
 
 // Notes has one line for each thing that was left out or assumed.
@@ -48,6 +50,8 @@ func (r *Recorded) Notes() string {
 		{"jobs that use the ID of an earlier job, given another one", r.Renumbered},
 		{"tasks without a measured time, given the mean of their phase, or else the estimate or the mean of their job", r.Assumed},
 		{"phases whose tasks were held, not held here", r.Released},
+		{"jobs to which tasks could be added, with all of them from the beginning", r.Opened},
+		{"changes of pools, left out", r.PoolsChanged},
 	} {
 		if n.count > 0 {
 			fmt.Fprintf(&b, "%s: %d\n", n.what, n.count)
@@ -63,6 +67,7 @@ const unknown = -1
 type recordedJob struct {
 	*sim.Job
 	times [][]time.Duration // of each task; unknown if it has not finished
+	costs [][]uint64        // of each task; nil where no end has told of a cost
 }
 
 // A recorder follows a history.
@@ -135,6 +140,9 @@ func (r *recorder) observe(e *history.Entry) error {
 		if ev.Kind == sojourn.JobAdopted {
 			j.At = ev.At.Add(-ev.Service)
 		}
+		if j.Open {
+			r.Opened++
+		}
 		j.resize()
 		r.live[ev.Job.ID] = j
 		r.all = append(r.all, j)
@@ -153,7 +161,13 @@ func (r *recorder) observe(e *history.Entry) error {
 		}
 		if j := r.live[ev.Task.Job]; j != nil {
 			j.times[ev.Task.Phase][ev.Task.Index] = took
+			if ev.Cost > 0 {
+				j.costs[ev.Task.Phase] = append(j.costs[ev.Task.Phase], make([]uint64, len(j.times[ev.Task.Phase])-len(j.costs[ev.Task.Phase]))...)
+				j.costs[ev.Task.Phase][ev.Task.Index] = min(ev.Cost, math.MaxInt64)
+			}
 		}
+	case sojourn.PoolChanged:
+		r.PoolsChanged++
 	}
 	return nil
 }
@@ -163,10 +177,11 @@ func (r *recorder) observe(e *history.Entry) error {
 func (j *recordedJob) resize() {
 	j.Open = false
 	if j.times == nil {
-		j.times = make([][]time.Duration, len(j.Phases))
+		j.times, j.costs = make([][]time.Duration, len(j.Phases)), make([][]uint64, len(j.Phases))
 	}
 	for i, p := range j.Phases {
 		j.times[i] = j.times[i][:min(p.Tasks, len(j.times[i]))]
+		j.costs[i] = j.costs[i][:min(p.Tasks, len(j.costs[i]))]
 		for len(j.times[i]) < p.Tasks {
 			j.times[i] = append(j.times[i], unknown)
 		}
@@ -221,6 +236,9 @@ func (r *recorder) finish() {
 		if j.Deadline != 0 {
 			j.Deadline = max(j.Deadline-r.Start, j.At+1) // jobs that were adopted may be late already
 		}
+		if j.Release -= r.Start; j.Release <= j.At { // it had come
+			j.Release = 0
+		}
 		r.Jobs = append(r.Jobs, j.Job)
 	}
 	r.cluster()
@@ -255,11 +273,14 @@ func (r *recorder) complete(j *recordedJob) bool {
 			p.Held = false
 			r.Released++
 		}
+		times := sim.Times{List: j.times[i]}
 		if alike(j.times[i]) {
-			j.Times = append(j.Times, sim.Times{Each: j.times[i][0]})
-		} else {
-			j.Times = append(j.Times, sim.Times{List: j.times[i]})
+			times = sim.Times{Each: j.times[i][0]}
 		}
+		if costs := j.costs[i]; costs != nil { // of those that have not finished, as of those that cost nothing but time
+			times.Costs = append(costs, make([]uint64, p.Tasks-len(costs))...)
+		}
+		j.Times = append(j.Times, times)
 	}
 	j.Phases = phases
 	return true

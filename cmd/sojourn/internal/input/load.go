@@ -194,19 +194,22 @@ type Scaling func(*sim.Job) error
 
 // arrivals stretches or squeezes the time between the arrivals of the jobs that m has
 // seen by one factor, so that the busiest class of slots has the given load. Deadlines
-// keep their distance from the arrival.
+// and releases keep their distance from the arrival.
 func (m *Meter) arrivals(c *Cluster, name string, load float64) (Scaling, error) {
 	factor, err := m.excess(c, name, load)
 	first := m.first
 	return func(j *sim.Job) error {
 		gap := math.Round(float64(j.At.Sub(first)) * factor)
-		after := max(0, j.Deadline.Sub(j.At))
+		after := max(0, j.Deadline.Sub(j.At), j.Release.Sub(j.At))
 		if !(gap < float64(math.MaxInt64-first-sojourn.Time(after))) {
 			return fmt.Errorf("%s: at a load of %v, job %d arrives later than time can tell", name, load, j.ID)
 		}
 		at := first + sojourn.Time(gap)
 		if j.Deadline > 0 {
-			j.Deadline = at.Add(after)
+			j.Deadline = at.Add(j.Deadline.Sub(j.At))
+		}
+		if j.Release > 0 {
+			j.Release = at.Add(j.Release.Sub(j.At))
 		}
 		j.At = at
 		return nil

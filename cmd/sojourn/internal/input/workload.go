@@ -12,6 +12,8 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/research/sim"
 	"github.com/sojourn-sched/sojourn/research/trace"
 )
@@ -73,6 +75,24 @@ func (w *Workload) Facts() Facts {
 		f.add(j)
 	}
 	return f
+}
+
+// Refuse returns nil if no job uses one of some features, and else an error that names the first one that does. It begins
+// with who cannot do it, such as "no planner knows", and ends with what helps.
+func (w *Workload) Refuse(features sojourn.Features, who, help string) error {
+	facts := w.Facts()
+	if facts.Features&features == 0 {
+		return nil
+	}
+	for j, err := range w.All() {
+		if err != nil {
+			return err
+		}
+		if f := j.Features() & features; f != 0 {
+			return usage.Errorf("%s %v, which job %d of %s uses%s", who, f, j.ID, format.Visible(w.Name), help)
+		}
+	}
+	return nil
 }
 
 // Load returns the load of each class: see [Meter.Load].

@@ -1,7 +1,9 @@
 package trial
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -47,6 +49,7 @@ func newBound(w *input.Workload, c *input.Cluster, part int) (*Bound, error) {
 			path = longestPath(j, speed)
 		}
 		paths = append(paths, path)
+		b.arrivals += float64(cmp.Or(j.Weight, 1) * time.Duration(j.At).Seconds())
 		in.Jobs = append(in.Jobs, instanceJob(j, c, speed))
 	}
 	if err := b.add(in, paths); err != nil {
@@ -56,22 +59,18 @@ func newBound(w *input.Workload, c *input.Cluster, part int) (*Bound, error) {
 }
 
 // add adds the bound of a part: that of its program, or that of the paths if it is better.
-// paths has how long each job takes at least after its arrival, 0 if only the program knows. The time of every part except the first begins with its
-// first arrival, since the bound of a part does not know what was before.
+// paths has how long each job takes at least after its release, 0 if only the program knows. The time of every part except the first begins with its
+// first release, since the bound of a part does not know what was before.
 func (b *Bound) add(in plan.Instance, paths []float64) error {
 	start := sojourn.Time(0)
 	if b.weights > 0 {
-		start = in.Jobs[0].Release
+		start = slices.MinFunc(in.Jobs, func(i, j plan.Job) int { return cmp.Compare(i.Release, j.Release) }).Release
 	}
 	weights, byPaths := 0.0, 0.0
 	for i := range in.Jobs {
 		j := &in.Jobs[i]
-		weight := j.Weight
-		if weight == 0 {
-			weight = 1
-		}
+		weight := cmp.Or(j.Weight, 1)
 		weights += weight
-		b.arrivals += float64(weight * time.Duration(j.Release).Seconds())
 		j.Release -= start
 		byPaths += float64(weight * (time.Duration(j.Release).Seconds() + paths[i]))
 	}

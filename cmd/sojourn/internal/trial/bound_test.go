@@ -330,8 +330,8 @@ func TestUnsupportedFeatureIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Scenario{Setup: Setup{Policies: catalog.Builtin()}, Workload: &input.Workload{Jobs: []*sim.Job{j}}, Cluster: c}
-	for policy, want := range map[string]string{"fifo": "", "default": "", "mars:batch=1s": "policy mars:batch=1s does not support Phase.Needs, which jobs of the workload use"} {
+	s := &Scenario{Setup: Setup{Policies: catalog.Builtin()}, Workload: &input.Workload{Name: "jobs", Jobs: []*sim.Job{j}}, Cluster: c}
+	for policy, want := range map[string]string{"fifo": "", "default": "", "mars:batch=1s": "policy mars:batch=1s does not know Phase.Needs, which job 1 of jobs uses"} {
 		specs, err := catalog.Parse(policy)
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,8 @@ import (
 // fast as the fastest node. It leaves out everything that makes attempts longer in
 // the simulator, so a bound for the instance is a bound for every run. Phases of a job
 // that says what they need wait for none, since package mars knows chains only: any
-// schedule of the job is one of the instance, but not the reverse.
+// schedule of the job is one of the instance, but not the reverse. Bounds on parallelism, priorities and
+// sequences are left out for the same reason.
 func NewInstance(w *input.Workload, c *input.Cluster) plan.Instance {
 	in, speed := emptyInstance(c), Fastest(c)
 	for _, j := range w.Jobs {
@@ -35,7 +36,7 @@ func emptyInstance(c *input.Cluster) plan.Instance {
 
 // instanceJob returns a job of NewInstance. speed is that of the fastest node.
 func instanceJob(j *sim.Job, c *input.Cluster, speed float64) plan.Job {
-	job := plan.Job{ID: j.ID, Release: j.At, Weight: j.Weight}
+	job := plan.Job{ID: j.ID, Release: max(j.At, j.Release), Weight: j.Weight}
 	graph := hasNeeds(j)
 	for i := range j.Phases {
 		ph := &j.Phases[i]

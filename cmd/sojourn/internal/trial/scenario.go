@@ -11,7 +11,6 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/progress"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
@@ -35,18 +34,15 @@ func (s *Scenario) config(spec catalog.Spec) (sim.Config, error) {
 		return sim.Config{}, err
 	}
 	missing := s.Workload.Facts().Features &^ sojourn.Supports(p)
-	switch {
-	case missing == sojourn.FeaturePriority && !s.IgnorePriorities:
-		return sim.Config{}, usage.Errorf("policy %v does not support %v, which jobs of the workload use: priority:inner=%v does, and --ignore-priorities takes them away", spec, missing, spec)
-	case missing&^sojourn.FeaturePriority != 0:
-		return sim.Config{}, usage.Errorf("policy %v does not support %v, which jobs of the workload use", spec, missing)
+	if err := s.Workload.Refuse(missing&^sojourn.Features(s.Drop), fmt.Sprintf("policy %v does not know", spec), remedy(missing, spec)); err != nil {
+		return sim.Config{}, err
 	}
 	jobs, err := s.Locality.place(s.Workload, s.Cluster, s.Seed)
 	if err != nil {
 		return sim.Config{}, err
 	}
 	if missing != 0 {
-		jobs = withoutPriorities(jobs)
+		jobs = without(jobs, missing)
 	}
 	remote, network := s.Locality.reads()
 	return sim.Config{
@@ -67,14 +63,16 @@ func (s *Scenario) config(spec catalog.Spec) (sim.Config, error) {
 	}, nil
 }
 
-// withoutPriorities yields jobs of one priority.
-func withoutPriorities(jobs iter.Seq2[*sim.Job, error]) iter.Seq2[*sim.Job, error] {
+// without yields jobs that use none of some features which they can do without.
+func without(jobs iter.Seq2[*sim.Job, error], f sojourn.Features) iter.Seq2[*sim.Job, error] {
 	return func(yield func(*sim.Job, error) bool) {
 		for j, err := range jobs {
-			if err == nil && j.Priority != 0 {
-				level := *j
-				level.Priority = 0
-				j = &level
+			if err == nil {
+				if told := j.Without(f); told != &j.Job {
+					less := *j
+					less.Job = *told
+					j = &less
+				}
 			}
 			if !yield(j, err) {
 				return

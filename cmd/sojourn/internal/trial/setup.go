@@ -29,8 +29,8 @@ type Setup struct {
 	Gangs      Gangs
 	Seed       uint64
 
-	// IgnorePriorities takes the priorities of jobs away from policies that know none, which refuse such workloads otherwise.
-	IgnorePriorities bool
+	// Drop names what jobs lose under policies that do not know it, which refuse such workloads otherwise.
+	Drop Dropped
 }
 
 // Check finds values that no run accepts, and options that need one another.

@@ -28,6 +28,10 @@ type Wait struct {
 	Finish  *format.Seconds `json:"finish"` // null unless its last task has
 	Waited  format.Seconds  `json:"waited"` // until its start, or the end of the history
 
+	// Release, unless null, is the time before which it may not start; those of its Sequence that arrived before it go first.
+	Release  *format.Seconds `json:"release,omitempty"`
+	Sequence string          `json:"sequence,omitempty"`
+
 	// Free is how many slots of the class of its first phase were free when it arrived, and
 	// Slots how many there were.
 	Free  int `json:"free_slots"`

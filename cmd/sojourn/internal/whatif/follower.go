@@ -142,6 +142,11 @@ func (f *follower) waits(on sojourn.Class) bool {
 // arrive notes what is there when the job arrives.
 func (f *follower) arrive(ev *sojourn.Event) {
 	f.job, f.Name, f.Arrival = ev.Job, ev.Job.Name, format.Seconds(ev.At.Add(-ev.Service))
+	f.Sequence = ev.Job.Sequence
+	if ev.Job.Release > ev.At {
+		at := format.Seconds(ev.Job.Release)
+		f.Release = &at
+	}
 	f.phases = make([]int, len(ev.Job.Phases))
 	for slot, class := range f.slots {
 		if class == ev.Job.Phases[0].Class {

@@ -48,6 +48,12 @@ func (w *Wait) beginning() string {
 	if w.Finish != nil {
 		text += fmt.Sprintf(" It finished at %s.", seconds(*w.Finish))
 	}
+	if w.Release != nil {
+		text += fmt.Sprintf(" It may not start before %s.", seconds(*w.Release))
+	}
+	if w.Sequence != "" {
+		text += fmt.Sprintf(" It may not start before the jobs of sequence %q that arrived before it have ended.", w.Sequence)
+	}
 	text += fmt.Sprintf(" When it arrived, %d of the %s that it could use were free.", w.Free, format.Count(w.Slots, "slot"))
 	return format.Hang("", text)
 }
