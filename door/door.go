@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -19,6 +20,8 @@ type Door struct {
 	o    Options
 	pool *live.Pool
 	own  bool // NewFair has made the pool
+
+	reading atomic.Int64 // bodies
 
 	mu       sync.Mutex // held before the lock of the pool
 	inFlight int
@@ -165,9 +168,17 @@ func (d *Door) Enter(ctx context.Context, q Request) (*Pass, error) {
 		p.permit.Leave(nil)
 		err = context.Cause(&p.wait)
 	}
+	t := p.t
 	d.depart(p)
 	p.cancel(nil)
-	return nil, refusal(err, &q)
+	err = refusal(err, &q)
+	if r := (*Refusal)(nil); errors.As(err, &r) && r.Cause != nil { // the pool has refused it
+		d.refused++
+		if errors.Is(err, live.ErrFull) {
+			r.After = max(seconds(d.soon(t, time.Now())), time.Second)
+		}
+	}
+	return nil, err
 }
 
 // refusal returns the error of Enter for one of the pool.
@@ -185,7 +196,7 @@ func refusal(err error, q *Request) error {
 	case errors.Is(err, live.ErrClosed), errors.Is(err, live.ErrSuspended), errors.Is(err, live.ErrNoSlots):
 		return &Refusal{Status: 503, Why: ErrClosed, Cause: err}
 	case errors.Is(err, live.ErrFull):
-		return &Refusal{Status: 503, After: time.Second, Why: ErrFull, Cause: err}
+		return &Refusal{Status: 503, Why: ErrFull, Cause: err}
 	case errors.As(err, &refused):
 		return &Refusal{Status: 500, Why: ErrRequest, Cause: err}
 	}

@@ -229,7 +229,7 @@ func TestDeadline(t *testing.T) {
 
 // What strangers say as a name: different names are different tenants, none nests or is longer than 64 bytes, and the door goes on.
 func TestNames(t *testing.T) {
-	names := []string{"", "a", "A", "a/b", "a/", "/", "*", "~", "~others", "\x00", "\xff\xfe", strings.Repeat("a/", 20) + "b", strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20) + "y",
+	names := []string{"", "a", "A", "a/b", "a/", "/", "*", "~", "~others", "~anonymous", "\x00", "\xff\xfe", strings.Repeat("a/", 20) + "b", strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20) + "y",
 		strings.Repeat("x", 64), strings.Repeat("x", 65), "Bearer sk-123", "e3b0c44298fc1c149afbf4c8996fb924", "a\nb", "ä", "%2f", ".."}
 	inDoor(t, len(names), door.Options{}, func(t *testing.T, d *door.Door) {
 		var passes []*door.Pass
@@ -239,6 +239,9 @@ func TestNames(t *testing.T) {
 		st := d.Status()
 		if len(st.Tenants) != len(names) {
 			t.Errorf("%d tenants of %d names", len(st.Tenants), len(names))
+		}
+		if !slices.ContainsFunc(st.Tenants, func(tn door.TenantStatus) bool { return tn.Name == "~anonymous" }) {
+			t.Errorf("nobody who looks at %+v sees which has no name", st.Tenants)
 		}
 		for _, tn := range st.Tenants {
 			if len(tn.Name) > 64 || !utf8.ValidString(tn.Name) || strings.ContainsAny(tn.Name, "/*\x00\n%") {

@@ -24,10 +24,16 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		body := d.read(r)
-		p, err := d.Enter(r.Context(), Request{
-			Tenant: call(d.o.Tenant, r), Session: call(d.o.Session, r), Estimate: call(d.o.Estimate, r), Within: call(d.o.Within, r),
-		})
+		q := Request{Tenant: call(d.o.Tenant, r), Session: call(d.o.Session, r), Estimate: call(d.o.Estimate, r), Within: call(d.o.Within, r)}
+		body := r.Body
+		if d.reads(r) {
+			if err := d.full(poolName(q.Tenant, d.o.Paths)); err != nil {
+				d.refuse(w, r, err)
+				return
+			}
+			body = d.read(r)
+		}
+		p, err := d.Enter(r.Context(), q)
 		if err != nil {
 			d.refuse(w, r, err)
 			return
@@ -39,11 +45,15 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// read reads the body of a request as far as it is to be buffered, and returns one that has it all.
+// reads reports whether the body of a request is to be read before it waits: not if those of MaxWaiting others are being read.
+func (d *Door) reads(r *http.Request) bool {
+	return r.ProtoMajor == 1 && r.Body != nil && r.ContentLength > 0 && r.ContentLength <= int64(d.o.Buffer) && d.reading.Load() < int64(d.o.MaxWaiting)
+}
+
+// read reads the body of a request, and returns one that has it all.
 func (d *Door) read(r *http.Request) io.ReadCloser {
-	if r.ProtoMajor != 1 || r.Body == nil || r.ContentLength <= 0 || r.ContentLength > int64(d.o.Buffer) {
-		return r.Body
-	}
+	d.reading.Add(1)
+	defer d.reading.Add(-1)
 	data, err := io.ReadAll(r.Body)
 	all := io.Reader(bytes.NewReader(data))
 	if err != nil {

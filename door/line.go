@@ -43,13 +43,19 @@ type tenant struct {
 	id               uint32
 	name             string
 	waiting, running int
-	line             []*Pass // in the order of arrival, those that do not wait any more included
-	promises         []*promise
-	idle             bool // counted in line.idle
+	line             []*Pass    // in the order of arrival, those that do not wait any more included
+	promises         []*promise // by the times when they are due
+	idle             bool       // counted in line.idle
 
 	tag, cost, held float64 // see expect.go
 	ended           int
+
+	told time.Time     // when it was last asked how long one would wait
+	wait time.Duration // what the answer was
 }
+
+// due reports whether a place is kept for a request that comes now.
+func (t *tenant) due(now time.Time) bool { return len(t.promises) > 0 && !t.promises[0].due.After(now) }
 
 func (t *tenant) here() int { return t.waiting + t.running }
 
@@ -64,23 +70,15 @@ type promise struct {
 func (d *Door) arrive(p *Pass, name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.expire(p.arrived)
-	t := d.tenant(name)
-	switch {
-	case d.closed:
-		d.forget(t, false)
-		return d.refused503(ErrClosed, 0)
-	case d.o.MaxTenantWaiting > 0 && t.waiting >= d.o.MaxTenantWaiting:
-		d.refused++
-		return &Refusal{Status: 429, After: max(d.expect(t, 0), time.Second), Why: ErrTenant}
-	case d.waiting+d.running < d.inFlight:
-		d.redeem(t, p.arrived)
-	case d.redeem(t, p.arrived) && d.waiting < 2*d.o.MaxWaiting:
-	case d.waiting+d.promised < d.o.MaxWaiting:
-	case d.waiting < d.o.MaxWaiting && d.most(t) > t.here()+len(t.promises)+1:
-	case d.waiting >= d.o.MaxWaiting && d.push(t, p.arrived):
-	default:
-		return d.refused503(ErrFull, d.promise(t, p.arrived))
+	t, push, err := d.place(name, p.arrived)
+	if err != nil {
+		return err
+	}
+	if t.due(p.arrived) {
+		d.drop(t.promises[0])
+	}
+	if push {
+		d.push(p.arrived)
 	}
 	p.t = t
 	if t.here() == 0 {
@@ -95,6 +93,54 @@ func (d *Door) arrive(p *Pass, name string) error {
 	d.resize(t)
 	d.count(t)
 	return nil
+}
+
+// place returns the tenant of a request that would find a place in the line now, and whether another one has to be pushed out of it; or why
+// there is none.
+func (d *Door) place(name string, now time.Time) (t *tenant, push bool, err error) {
+	d.expire(now)
+	t = d.tenant(name)
+	due := t.due(now)
+	switch {
+	case d.closed:
+		d.forget(t, false)
+		return nil, false, d.refused503(ErrClosed, 0)
+	case !due && d.o.MaxTenantWaiting > 0 && t.waiting+len(t.promises) >= d.o.MaxTenantWaiting:
+		d.refused++
+		return nil, false, &Refusal{Status: 429, After: max(d.soon(t, now), time.Second), Why: ErrTenant}
+	case d.waiting+d.running < d.inFlight:
+	case due && d.waiting < 2*d.o.MaxWaiting:
+	case d.waiting+d.promised < d.o.MaxWaiting:
+	case d.waiting < d.o.MaxWaiting && d.most(t) > t.here()+len(t.promises)+1:
+	case d.waiting >= d.o.MaxWaiting && d.most(t) > t.here()+1:
+		push = true
+	default:
+		if due { // it cannot be kept
+			d.drop(t.promises[0])
+		}
+		return nil, false, d.refused503(ErrFull, d.promise(t, now))
+	}
+	return t, push, nil
+}
+
+// full returns why a request would be refused now, nil if it would not. A place is kept for it then, as if it had come.
+func (d *Door) full(name string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t, _, err := d.place(name, time.Now())
+	if err == nil {
+		d.forget(t, false)
+	}
+	return err
+}
+
+// soon returns how long one more request of a tenant would wait, as of a second ago at most: it takes time in proportion to the number of
+// tenants to know that.
+func (d *Door) soon(t *tenant, now time.Time) time.Duration {
+	if now.Sub(t.told) >= time.Second {
+		t.told, t.wait = now, d.expect(t, t.waiting)
+	}
+	return t.wait
 }
 
 // count counts a tenant anew, of whom somebody has come or gone, or will come.
@@ -168,21 +214,17 @@ func (d *Door) most(but *tenant) int {
 	return 0
 }
 
-// push refuses the latest request of the tenant that has most here, unless t has as many with one more.
-func (d *Door) push(t *tenant, now time.Time) bool {
-	if d.most(t) <= t.here()+1 {
-		return false
-	}
+// push refuses the latest request of the tenant that has most here.
+func (d *Door) push(now time.Time) {
 	id, _ := d.largest.Min()
 	u := d.ids[id]
 	for {
 		p := u.line[len(u.line)-1]
 		u.line = u.line[:len(u.line)-1]
-		if p.state != waits {
-			continue
+		if p.state == waits {
+			d.send(p, ErrPushed, d.promise(u, now))
+			return
 		}
-		d.send(p, ErrPushed, d.promise(u, now))
-		return true
 	}
 }
 
@@ -191,7 +233,7 @@ func (d *Door) late(p *Pass) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if p.state == waits {
-		d.send(p, ErrTooLong, seconds(d.expect(p.t, p.t.waiting)))
+		d.send(p, ErrTooLong, seconds(d.soon(p.t, time.Now())))
 	}
 }
 
@@ -248,15 +290,6 @@ func (d *Door) depart(p *Pass) {
 	}
 }
 
-// redeem reports whether a place was kept for a request of t, which takes it.
-func (d *Door) redeem(t *tenant, now time.Time) bool {
-	if len(t.promises) == 0 || t.promises[0].due.After(now) {
-		return false
-	}
-	d.drop(t.promises[0])
-	return true
-}
-
 // drop ends a promise.
 func (d *Door) drop(p *promise) {
 	p.over = true
@@ -292,7 +325,11 @@ func (d *Door) promise(t *tenant, now time.Time) time.Duration {
 	}
 	each := cmp.Or(d.held, 1) / float64(d.inFlight)
 	d.next = d.next.Add(time.Duration(each * float64(time.Second)))
-	after := max(seconds(d.next.Sub(now)), time.Second)
+	at := d.next
+	if n := len(t.promises); n > 0 && at.Before(t.promises[n-1].due) {
+		at = t.promises[n-1].due // that was rounded up: who comes first is due first
+	}
+	after := max(seconds(at.Sub(now)), time.Second)
 	p := &promise{t: t, due: now.Add(after), until: now.Add(after + after/10 + 2*time.Second)}
 	t.promises = append(t.promises, p)
 	d.promises = append(d.promises, p)

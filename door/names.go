@@ -12,7 +12,10 @@ const maxName = 64
 // element returns a name that a policy can have, for one that a stranger may have made up: the same if it is short and has no
 // character that means something elsewhere, and otherwise a hash. Different names have different ones.
 func element(name string) string {
-	plain := len(name) > 0 && len(name) <= maxName
+	if name == "" {
+		return nobody
+	}
+	plain := len(name) <= maxName
 	for i := range len(name) {
 		c := name[i]
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
@@ -39,6 +42,9 @@ func poolName(tenant string, paths bool) string {
 	}
 	return strings.Join(list, "/")
 }
+
+// nobody is the name of what has none.
+const nobody = "~anonymous"
 
 // others is the tenant that all count as beyond MaxTenants.
 const others = "~others"

@@ -37,7 +37,8 @@ type Options struct {
 
 	// Buffer is up to how many bytes of a body whose length is known are read before a request of HTTP/1 waits. The server learns that a client
 	// has gone only after the body was read, and a slow sender has no place meanwhile. Zero means 64 KiB, a negative value that nothing
-	// is read. It does not concern HTTP/2 (TestServer).
+	// is read. It does not concern HTTP/2 (TestServer). No body of a request that is refused at once is read (TestRefusedUnread), and those of
+	// MaxWaiting requests at a time.
 	Buffer int
 
 	// Refuse, unless nil, answers a request that is refused. The header Retry-After is set. It is not called if the client has gone.
@@ -59,7 +60,8 @@ type Refusal struct {
 	// does not fit.
 	Status int
 
-	// After is when to come again; 0: never. With [ErrFull] and [ErrPushed] it is whole seconds, and a place is kept.
+	// After is when to come again; 0: never. With [ErrFull] and [ErrPushed] it is whole seconds, and a place is kept, unless
+	// the Cause is [live.ErrFull]: the pool of [New] has a bound of its own then, in which the door keeps no places.
 	After time.Duration
 
 	Why   error // one of the errors of this package, for the client
