@@ -84,8 +84,13 @@ type Job struct {
 	Weight float64 // zero means 1
 
 	// Priority comes before all shares, greater ones first. Zero is the usual one. A policy that knows no priorities, as those that
-	// package kit/priority does not contain, schedules the job as one of which only the pool is known, and the log says so.
+	// package kit/priority does not contain, schedules the job as if it had none, and the log says so. The same holds for Parallelism
+	// and Sequence.
 	Priority int32
+
+	// Sequence, unless empty, names jobs that run one after the other, in the order in which their first tasks were put in, also
+	// while one waits for a retry. Package kit/release adds it to any policy.
+	Sequence string
 
 	// Parallelism is how many tasks of the job run at a time at most. Zero means any number.
 	Parallelism uint32
@@ -126,6 +131,9 @@ type Note struct {
 	// Service is how long the task ran, 0 if not known.
 	Service time.Duration
 
+	// Cost is what the attempt has cost, after Finished and Failed, where that is not time: see [sojourn.Event].
+	Cost uint64
+
 	// After is how long the task is not to be tried again, after Failed.
 	After time.Duration
 }
@@ -135,7 +143,7 @@ type NoteKind uint8
 
 const (
 	Added    NoteKind = iota // Tasks
-	Finished                 // Task, Service
-	Failed                   // Task, Service, After; the task is held again
+	Finished                 // Task, Service, Cost
+	Failed                   // Task, Service, Cost, After; the task is held again
 	Dropped                  // Task; it was deleted, or will not be tried again
 )

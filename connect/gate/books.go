@@ -257,15 +257,16 @@ func (b *books) extend(j *job, tasks int) bool {
 	return true
 }
 
-// begin tells the policy of a job. If the policy refuses it, the job is begun as one of which only the pool is known, or
-// nothing. The error is the policy's first one.
+// begin tells the policy of a job. If the policy refuses it, the job is begun without what the policy does not know, then as
+// one of which only the pool is known, or nothing. The error is the policy's first one.
 func (b *books) begin(spec Job, tasks int, since time.Time) (*job, error) {
 	b.last++
-	told := &sojourn.Job{ID: b.last, Pool: spec.Pool, Name: spec.Name, Weight: spec.Weight, Priority: spec.Priority, Parallelism: spec.Parallelism,
+	told := &sojourn.Job{ID: b.last, Pool: spec.Pool, Name: spec.Name, Weight: spec.Weight, Priority: spec.Priority, Parallelism: spec.Parallelism, Sequence: spec.Sequence,
 		Phases: []sojourn.Phase{{Tasks: tasks, Estimate: spec.Estimate}}}
 	unknown := []sojourn.Phase{{Tasks: tasks}}
 	tries := []sojourn.Event{
 		{Kind: sojourn.JobArrived, Job: told},
+		{Kind: sojourn.JobArrived, Job: told.Without(told.Features())},
 		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: b.last, Pool: spec.Pool, Phases: unknown}},
 		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: b.last, Phases: unknown}},
 	}
@@ -280,7 +281,7 @@ func (b *books) begin(spec Job, tasks int, since time.Time) (*job, error) {
 			continue
 		}
 		if tries[i].Job != told {
-			b.opts.Log.Warn("gate: the policy refuses a job; it is scheduled as one of which nothing is known", "job", spec.ID, "pool", tries[i].Job.Pool, "err", refused)
+			b.opts.Log.Warn("gate: the policy refuses a job; it is scheduled as one of which less is known", "job", spec.ID, "pool", tries[i].Job.Pool, "err", refused)
 		}
 		j := &job{name: spec.ID, spec: tries[i].Job}
 		b.jobs[spec.ID], b.byID[b.last] = j, j
@@ -304,9 +305,11 @@ func (b *books) note(n *Note) {
 	}
 	switch {
 	case n.Kind == Failed && t.state == released:
-		b.fail(t, n.Service, n.After)
+		b.fail(t, n.Service, n.After, n.Cost)
 	case n.Kind == Finished && t.state == released:
-		b.end(t, driver.Finished(t.running), n.Service)
+		ev := driver.Finished(t.running)
+		ev.Cost = n.Cost
+		b.end(t, ev, n.Service)
 		b.forget(t)
 	case n.Kind == Finished, n.Kind == Dropped:
 		b.drop(t)
@@ -315,8 +318,10 @@ func (b *books) note(n *Note) {
 }
 
 // fail enters that an attempt has failed.
-func (b *books) fail(t *task, service, after time.Duration) {
-	b.end(t, driver.Failed(t.running, sojourn.CauseTask), service)
+func (b *books) fail(t *task, service, after time.Duration, cost uint64) {
+	ev := driver.Failed(t.running, sojourn.CauseTask)
+	ev.Cost = cost
+	b.end(t, ev, service)
 	if after > 0 {
 		b.delay(t, time.Now().Add(after))
 	}
@@ -447,7 +452,7 @@ func (b *books) correct(id string, state State) {
 	case state == Gone:
 		b.drop(t)
 	case state == Held && t.state == released:
-		b.fail(t, 0, 0)
+		b.fail(t, 0, 0, 0)
 	case state == Released && t.state != released:
 		b.adopt([]*task{t})
 	}

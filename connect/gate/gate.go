@@ -30,7 +30,7 @@ type Options struct {
 	Retry time.Duration
 
 	// Log is told of errors of the queue, of jobs that the policy refused and that are
-	// scheduled as jobs of which nothing is known, and of those that it refused even so. Nil means slog.Default().
+	// scheduled as jobs of which less is known, and of those that it refused even so. Nil means slog.Default().
 	Log *slog.Logger
 }
 

@@ -26,6 +26,7 @@ import (
 
 // A host is a queue with workers, in memory. It fails when told to.
 type host struct {
+	costs   map[string]uint64 // of a task, by pool
 	mu      sync.Mutex
 	tasks   map[string]*hosted
 	pending []string // let go, in this order
@@ -91,11 +92,11 @@ func (h *host) runOne() bool {
 	if t.failures > 0 {
 		t.failures--
 		t.State = gate.Held
-		h.tell(gate.Note{Kind: gate.Failed, Task: t.ID, Service: t.length, After: t.delay})
+		h.tell(gate.Note{Kind: gate.Failed, Task: t.ID, Service: t.length, After: t.delay, Cost: h.costs[t.Job.Pool]})
 		return true
 	}
 	t.State = gate.Gone
-	h.tell(gate.Note{Kind: gate.Finished, Task: t.ID, Service: t.length})
+	h.tell(gate.Note{Kind: gate.Finished, Task: t.ID, Service: t.length, Cost: h.costs[t.Job.Pool]})
 	return true
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/connect/gate"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/kit/priority"
+	"github.com/sojourn-sched/sojourn/research/baseline"
 )
 
 // Tasks of a greater priority go before those that have waited for longer, under a policy that knows priorities. Under another one they
@@ -48,4 +49,19 @@ func TestPriority(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A job with a field that the policy does not know keeps all the others: the shorter job goes first.
+func TestLessIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(1)
+		stop := open(t, h, must(baseline.NewSRPT(baseline.SRPTOptions{})), gate.Options{Workers: 1, Compare: time.Hour})
+		got := started(t, h, stop, func() {
+			h.add(gate.Job{ID: "long", Priority: 1, Estimate: 10 * time.Second}, 1, 10*time.Second)
+			h.add(gate.Job{ID: "short", Sequence: "s", Estimate: time.Second}, 1, time.Second)
+		}, time.Minute)
+		if want := []string{"short", "long"}; !slices.Equal(got, want) {
+			t.Errorf("started %v, want %v", got, want)
+		}
+	})
 }

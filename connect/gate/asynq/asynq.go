@@ -270,6 +270,7 @@ type note struct {
 	Task    string        `json:",omitempty"`
 	Tasks   []gate.Task   `json:",omitempty"`
 	Service time.Duration `json:",omitempty"`
+	Cost    uint64        `json:",omitempty"`
 	After   time.Duration `json:",omitempty"`
 }
 
