@@ -83,6 +83,10 @@ func TestPromiseAboveTheBoundOfATenant(t *testing.T) {
 		synctest.Wait()
 		enter(bg, "x")
 		enter(bg, "y")
+		_, err = d.Enter(bg, door.Request{Tenant: "x"})
+		if !errors.Is(err, door.ErrTenant) {
+			t.Errorf("a place is kept for x, and another one: %v", err)
+		}
 		time.Sleep(told)
 		wg.Go(func() {
 			p, err := d.Enter(bg, door.Request{Tenant: "x"})
@@ -95,6 +99,18 @@ func TestPromiseAboveTheBoundOfATenant(t *testing.T) {
 		synctest.Wait()
 		first.Leave()
 		wg.Wait()
+	})
+	// A promise keeps nobody out while places are free.
+	inDoor(t, 1, door.Options{MaxWaiting: 1, MaxTenantWaiting: 1}, func(t *testing.T, d *door.Door) {
+		first := must(d.Enter(bg, door.Request{Tenant: "a"}))
+		go func() { must(d.Enter(bg, door.Request{Tenant: "b"})).Leave() }()
+		synctest.Wait()
+		if _, err := d.Enter(bg, door.Request{Tenant: "x"}); !errors.Is(err, door.ErrFull) {
+			t.Fatal(err)
+		}
+		first.Leave()
+		synctest.Wait()
+		must(d.Enter(bg, door.Request{Tenant: "x"})).Leave()
 	})
 }
 

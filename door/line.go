@@ -100,15 +100,15 @@ func (d *Door) arrive(p *Pass, name string) error {
 func (d *Door) place(name string, now time.Time) (t *tenant, push bool, err error) {
 	d.expire(now)
 	t = d.tenant(name)
-	due := t.due(now)
+	due, busy := t.due(now), d.waiting+d.running >= d.inFlight
 	switch {
 	case d.closed:
 		d.forget(t, false)
 		return nil, false, d.refused503(ErrClosed, 0)
-	case !due && d.o.MaxTenantWaiting > 0 && t.waiting+len(t.promises) >= d.o.MaxTenantWaiting:
+	case !due && d.o.MaxTenantWaiting > 0 && (t.waiting >= d.o.MaxTenantWaiting || busy && t.waiting+len(t.promises) >= d.o.MaxTenantWaiting):
 		d.refused++
 		return nil, false, &Refusal{Status: 429, After: max(d.soon(t, now), time.Second), Why: ErrTenant}
-	case d.waiting+d.running < d.inFlight:
+	case !busy:
 	case due && d.waiting < 2*d.o.MaxWaiting:
 	case d.waiting+d.promised < d.o.MaxWaiting:
 	case d.waiting < d.o.MaxWaiting && d.most(t) > t.here()+len(t.promises)+1:
