@@ -116,6 +116,9 @@ func TestVerifyAcceptsWhatPlanReturns(t *testing.T) {
 			{Weight: plan.MaxWeight, Phases: []plan.Phase{same(1, 65537),
 				{Tasks: 2, Times: []time.Duration{1 << 40, 1<<58 + 1<<50/4}, Delays: []time.Duration{2, 1}}, same(1, 0)}},
 			{Weight: 2, Phases: []plan.Phase{same(1, 65537)}}}},
+		"nanoseconds that are worth all beside a year": {Machines: []int{1}, Jobs: []plan.Job{
+			{Weight: 1e30, Phases: []plan.Phase{same(3, 3)}},
+			{Weight: 3, Phases: []plan.Phase{{Tasks: 1, Time: 1, Delays: []time.Duration{8760 * time.Hour}}, same(1, 3)}}}},
 		"nothing": {Machines: []int{1}},
 		"the longest": {Machines: []int{1}, Jobs: []plan.Job{
 			{Weight: plan.MaxWeight, Release: 1 << 60, Phases: []plan.Phase{same(1, 1)}}, {Phases: []plan.Phase{same(1, 1<<60-2)}}}},

@@ -122,7 +122,7 @@ func lowerBound(f *flat, o *Options) (*Bound, error) {
 	}
 	if f.assigned == nil {
 		tight := s.Upper <= s.Lower
-		if f.proved(s); tight || s.Upper < s.Lower {
+		if f.proved(s); tight && s.Upper <= float64(s.Lower*(1+1e-12)) || s.Upper < s.Lower {
 			s.Upper = s.Lower // up to rounding
 		}
 		if cuts.Lower > 0 {
