@@ -100,6 +100,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // message returns what err says. Events that were refused begin with the name of package sojourn, as all messages here do: it
 // is left out there, and in no name.
 func message(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
 	text := err.Error()
 	var refused *sojourn.EventError
 	for next := err; errors.As(next, &refused); next = refused.Err {

@@ -112,6 +112,9 @@ func TestInterruptedCommands(t *testing.T) {
 		if status := cmd.ProcessState.ExitCode(); status != -1 && status != exitFailure { // -1: by the signal itself
 			t.Errorf("%v: %v\n%s", sig, err, stderr)
 		}
+		if strings.Contains(stderr.String(), "context canceled") {
+			t.Errorf("%v: stderr has %q, want that it was interrupted", sig, stderr)
+		}
 		left := contents(t, cmd.Dir)
 		want := map[string]string{}
 		if await == written {
