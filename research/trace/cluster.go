@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
@@ -243,7 +244,7 @@ func WriteCluster(w io.Writer, c sim.Cluster) error {
 			text.WriteByte(',')
 		}
 		text.WriteByte('\n')
-		text.Write(line)
+		text.WriteString(visible.Text(string(line)))
 	}
 	if bounds.slots == 0 {
 		return bad(noSlots)

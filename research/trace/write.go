@@ -8,10 +8,12 @@ import (
 	"iter"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
@@ -251,10 +253,10 @@ func appendList[T any](dst []byte, values []T, one func([]byte, T) []byte) []byt
 	return append(dst, ']')
 }
 
-// appendString appends s, which is UTF-8, as a JSON string.
+// appendString appends s, which is UTF-8, as a JSON string that a terminal may show.
 func appendString(dst []byte, s string) []byte {
 	for i := range len(s) {
-		if b := s[i]; b < ' ' || b == '"' || b == '\\' {
+		if b := s[i]; b < ' ' || b > '~' || b == '"' || b == '\\' {
 			return appendEscaped(dst, s)
 		}
 	}
@@ -270,5 +272,5 @@ func appendEscaped(dst []byte, s string) []byte {
 	if err := e.Encode(s); err != nil {
 		panic(err) // strings have no error
 	}
-	return append(dst, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+	return append(dst, visible.Text(strings.TrimSuffix(buf.String(), "\n"))...)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 	"github.com/sojourn-sched/sojourn/research/sim"
 	"pgregory.net/rapid"
 )
@@ -263,3 +264,35 @@ func TestWriteEndsAtTheFirstError(t *testing.T) {
 type broken struct{ err error }
 
 func (b broken) Write([]byte) (int, error) { return 0, b.err }
+
+// A workload and a cluster that are written on a terminal do nothing there, and are read as they were.
+func TestWhatIsWrittenMayBeShown(t *testing.T) {
+	var name strings.Builder
+	for r := range rune(0xe0100) {
+		if visible.Obeyed(r) {
+			name.WriteRune(r)
+		}
+	}
+	for _, name := range []string{name.String(), "\u009b31m", "\x7f", "a\u202eb", "é"} {
+		job := &sim.Job{Job: sojourn.Job{ID: 1, Name: name, Pool: name, Phases: []sojourn.Phase{{Tasks: 1}}}, Times: []sim.Times{{Each: 1}}}
+		text := write(t, []*sim.Job{job})
+		for j, err := range Read(strings.NewReader(text), ReadOptions{}) {
+			if err != nil || j.Name != name || j.Pool != name {
+				t.Errorf("%q was read as %q, %q: %v", name, j.Name, j.Pool, err)
+			}
+		}
+		var cluster strings.Builder
+		if err := WriteCluster(&cluster, sim.Cluster{Nodes: []sim.Node{{Name: name, Rack: name, Slots: []int{1}}}}); err != nil {
+			t.Error(err)
+		}
+		c, err := ReadCluster(strings.NewReader(cluster.String()), "c.json")
+		if err != nil || c.Nodes[0].Name != name || c.Nodes[0].Rack != name {
+			t.Errorf("%q was read as %+v: %v", name, c, err)
+		}
+		for _, r := range text + cluster.String() {
+			if r != '\n' && visible.Obeyed(r) {
+				t.Errorf("%U is written as it is", r)
+			}
+		}
+	}
+}

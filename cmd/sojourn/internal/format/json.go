@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"math"
@@ -24,10 +25,15 @@ type Seconds time.Duration
 // MarshalJSON returns the shortest number that is exactly s.
 func (s Seconds) MarshalJSON() ([]byte, error) { return []byte(Duration(time.Duration(s))), nil }
 
-// WriteJSON writes one value, indented, and a line end.
+// WriteJSON writes one value, indented, and a line end. A terminal may show it.
 func WriteJSON(w io.Writer, value any) error {
-	e := json.NewEncoder(w)
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(value)
+	if err := e.Encode(value); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, VisibleLines(text.String()))
+	return err
 }
