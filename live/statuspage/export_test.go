@@ -25,7 +25,7 @@ func (r *Recorder) Pool() Looker { return r.pool }
 func (r *Recorder) Left() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.all.tally != (tally{}) || len(r.slots) != 0 || r.due.Len() != 0 || len(r.jobs.parts) != 0 || len(r.stuck) != 0 {
+	if r.all.tally != (tally{}) || len(r.slots) != 0 || r.due.Len() != 0 || len(r.jobs.parts) != 0 || len(r.stuck) != 0 || len(r.turns) != 0 {
 		return fmt.Sprintf("%+v, %d slots, %d deadlines", *r.all, len(r.slots), r.due.Len())
 	}
 	return ""

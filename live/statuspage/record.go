@@ -55,10 +55,11 @@ type Recorder struct {
 	all     *tenant // Invariant: the sums over all tenants, which share no list with it
 	other   *tenant // those above mostTenants
 	tenants map[string]*tenant
-	numbers int             // of tenants that there were
-	due     queue           // what happens by time alone, by next
-	stuck   []sojourn.JobID // that cannot go on, as the pool has said
-	next    sojourn.Time    // of the next sample
+	numbers int               // of tenants that there were
+	due     queue             // what happens by time alone, by next
+	stuck   []sojourn.JobID   // that cannot go on, as the pool has said
+	turns   map[string][]*job // jobs of each sequence, in the order of arrival
+	next    sojourn.Time      // of the next sample
 	hour    ring[sample]
 	slots   map[sojourn.SlotID]*span
 	ended   ring[gone] // jobs that have ended well
@@ -79,7 +80,7 @@ type looker interface {
 // NewRecorder returns a recorder that tells other observers of the pool everything, too. If one of them panics, none is told any
 // more.
 func NewRecorder(others ...live.Observer) *Recorder {
-	r := &Recorder{others: others, tenants: map[string]*tenant{}, slots: map[sojourn.SlotID]*span{}, now: -1, due: queue{of: next}}
+	r := &Recorder{others: others, tenants: map[string]*tenant{}, slots: map[sojourn.SlotID]*span{}, turns: map[string][]*job{}, now: -1, due: queue{of: next}}
 	r.all, r.other = r.newTenant(""), r.newTenant("other tenants")
 	r.hour.most, r.ended.most, r.failed.most, r.spans.most, r.bad.most = samples, keptJobs, keptJobs, keptSpans, keptSpans
 	return r
@@ -519,6 +520,9 @@ func (r *Recorder) enter(spec *sojourn.Job, at, idle sojourn.Time, done, running
 		started: done+running > 0, times: [2]sojourn.Time{since: max(idle, spec.Release)}, places: [2]int32{-1, -1}}
 	j.late = j.overdue(r.now)
 	r.jobs.put(j)
+	if spec.Sequence != "" {
+		r.turns[spec.Sequence] = append(r.turns[spec.Sequence], j)
+	}
 	r.count(j, 1)
 	r.file(j)
 	return j
@@ -556,13 +560,21 @@ func (r *Recorder) change(j *job, how func()) {
 	r.file(j)
 }
 
+// before returns the job that has to end before one of the same sequence may start, nil if there is none.
+func (r *Recorder) before(j *job) *job {
+	if turns := r.turns[j.spec.Sequence]; len(turns) > 0 && turns[0] != j {
+		return turns[0]
+	}
+	return nil
+}
+
 func (j *job) idle() bool { return j.running == 0 && j.waiting > 0 }
 
 // file puts a job into the queues to which it belongs now.
 func (r *Recorder) file(j *job) {
 	t, to := j.tenant, (*queue)(nil)
 	switch {
-	case !j.idle() || j.bad != nil && j.bad.stuck != "" || j.spec.Release > r.now:
+	case !j.idle() || j.bad != nil && j.bad.stuck != "" || j.spec.Release > r.now || r.before(j) != nil:
 	case j.bad == nil || j.bad.ready || int(j.waiting) > len(j.bad.tasks):
 		to = &t.waits
 	default:
@@ -606,6 +618,16 @@ func (r *Recorder) leave(j *job, err error) {
 	j.queue.remove(j)
 	r.due.remove(j)
 	r.jobs.remove(j.spec.ID)
+	if turns := r.turns[j.spec.Sequence]; len(turns) == 1 && turns[0] == j {
+		delete(r.turns, j.spec.Sequence)
+	} else if i := slices.Index(turns, j); i == 0 {
+		turns[0] = nil
+		r.turns[j.spec.Sequence] = turns[1:]
+		turns[1].times[since] = max(r.now, turns[1].spec.Release)
+		r.file(turns[1])
+	} else if i > 0 {
+		r.turns[j.spec.Sequence] = slices.Delete(turns, i, i+1)
+	}
 	r.stuck = slices.DeleteFunc(r.stuck, func(id sojourn.JobID) bool { return id == g.id })
 	if g.failed {
 		r.failed.put(g)
@@ -636,6 +658,7 @@ func (r *Recorder) load(st *live.Status) {
 	r.polled = true
 	r.advance(st.Now)
 	r.jobs, r.due.jobs = jobTable{}, nil
+	clear(r.turns)
 	for _, t := range r.tenants { //sojourn:unordered all are the same
 		t.clear()
 	}

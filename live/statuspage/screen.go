@@ -518,6 +518,8 @@ func (s *snap) why(x *listed) []words {
 		return say("retries at %s · %s", s.clock(x.next), cmp.Or(last, "a task has failed"))
 	case x.spec.Release > s.now:
 		return say("starts at %s at the earliest", s.clock(x.spec.Release))
+	case x.turn != 0:
+		return []words{{Text: "waits for the end of "}, {Text: fmt.Sprint("job ", x.turn), Job: x.turn}, {Text: ", which comes before it in its sequence"}}
 	case x.bad != nil && last != "":
 		return say("%s", last)
 	case p.Running > 0 && p.Tasks > p.Done+p.Running:

@@ -309,9 +309,10 @@ type list struct {
 
 // A listed job is live or has ended.
 type listed struct {
-	job         // a copy, without links
-	gone *gone  // not nil if it has ended
-	last string // why something has failed, or why it cannot go on
+	job                // a copy, without links
+	gone *gone         // not nil if it has ended
+	last string        // why something has failed, or why it cannot go on
+	turn sojourn.JobID // that has to end before, 0 if there is none
 	next sojourn.Time
 	st   live.JobStatus
 }
@@ -410,7 +411,7 @@ func (r *Recorder) walk(ctx context.Context, s *snap, f func(listed)) error {
 	rows := make([]listed, 0, chunk)
 	take := func(j *job) {
 		if j != nil {
-			rows = append(rows, j.copied())
+			rows = append(rows, r.copied(j))
 		}
 	}
 	locked := func(look func() (more bool)) (more bool) {
@@ -450,8 +451,11 @@ func (r *Recorder) walk(ctx context.Context, s *snap, f func(listed)) error {
 var someFailed = &trouble{tasks: map[sojourn.TaskID]bool{{}: true}}
 
 // copied returns a copy of a job that may be read when the recorder is not locked.
-func (j *job) copied() listed {
+func (r *Recorder) copied(j *job) listed {
 	x := listed{job: *j}
+	if first := r.before(j); first != nil {
+		x.turn = first.spec.ID
+	}
 	if b := j.bad; b != nil { // its map changes
 		x.last, x.bad = cmp.Or(b.stuck, b.last), &trouble{}
 		if len(b.tasks) > 0 {
@@ -467,7 +471,7 @@ func (b *board) find(s *snap, id sojourn.JobID) (x listed, ok bool) {
 	r.mu.Lock()
 	j := r.jobs.get(id)
 	if ok = j != nil; ok {
-		x = j.copied()
+		x = r.copied(j)
 	}
 	r.mu.Unlock()
 	if ok {

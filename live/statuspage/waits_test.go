@@ -14,6 +14,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/kit/release"
 	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/live/statuspage"
 )
@@ -252,5 +253,93 @@ func TestManyTenantsAndPromises(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		_ = p.Close(ctx)
+	})
+}
+
+// A job waits for nobody while another one of its sequence lives, and for others from then on.
+func TestSequencesWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner, err := fair.New(fair.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := statuspage.NewRecorder()
+		p, err := live.New(release.New(inner), live.Options{Slots: 2, Observer: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			if _, err := p.Submit(t.Context(), live.Job{Pool: "etl", Sequence: "account 7", Phases: []live.Phase{{Tasks: 1, Run: lasts(time.Hour)}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		submit(t, p, "flood", "web", 9, lasts(10*time.Hour))
+		h := statuspage.Handler(p, statuspage.WithRecorder(r))
+		time.Sleep(50 * time.Minute)
+		if pg := pageOf(t, h, ""); pg.Oldest != 0 || !strings.HasPrefix(pg.Says, "All is well") {
+			t.Errorf("the first of 100 runs: the oldest waits %v s: %s", pg.Oldest, pg.Says)
+		}
+		if body := ask(h, "/job/9").Body.String(); !strings.Contains(body, `waits for the end of <a href="../job/1">job 1</a>, which comes before it in its sequence`) {
+			t.Errorf("the page of another one:\n%s", body)
+		}
+		submit(t, p, "more", "web", 9, lasts(10*time.Hour))
+		n, _ := p.Settings("etl")
+		n.Paused = true
+		if err := p.ChangePool(n); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Minute)
+		for _, x := range pageOf(t, h, "").Tenants {
+			if x.Name == "etl" && x.Oldest != 1200 {
+				t.Errorf("the second waits %v s, want 1,200", x.Oldest)
+			}
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		_ = p.Close(ctx)
+		if left := r.Left(); left != "" {
+			t.Errorf("after the end of all jobs there are %s", left)
+		}
+	})
+}
+
+// A job that may not start yet waits for nobody, and for others from then on.
+func TestReleasedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner, err := fair.New(fair.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy := release.New(inner)
+		r := statuspage.NewRecorder()
+		p, err := live.New(policy, live.Options{Slots: 1, Observer: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			if _, err := p.Submit(t.Context(), live.Job{Pool: "etl", Release: time.Hour, Deadline: 90 * time.Minute, Phases: []live.Phase{{Tasks: 1, Run: lasts(time.Minute)}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		submit(t, p, "flood", "web", 9, lasts(10*time.Hour))
+		h := statuspage.Handler(p, statuspage.WithRecorder(r))
+		time.Sleep(59 * time.Minute)
+		if pg := pageOf(t, h, ""); pg.Oldest != 0 || pg.Late != 0 || !strings.HasPrefix(pg.Says, "All is well") {
+			t.Errorf("before the time has come: the oldest waits %v s: %s", pg.Oldest, pg.Says)
+		}
+		time.Sleep(2 * time.Minute)
+		if pg := pageOf(t, h, ""); pg.Oldest != 60 || pg.Late != 0 {
+			t.Errorf("a minute after it has come: the oldest waits %v s, %d are late", pg.Oldest, pg.Late)
+		}
+		time.Sleep(time.Hour)
+		if pg := pageOf(t, h, ""); pg.Late != 100 || !strings.HasPrefix(pg.Says, "etl waits 61 min: web holds 1 of 1 slots") {
+			t.Errorf("after the deadline %d are late: %s", pg.Late, pg.Says)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		_ = p.Close(ctx)
+		if left := r.Left(); left != "" {
+			t.Errorf("after the end of all jobs there are %s", left)
+		}
 	})
 }
