@@ -62,7 +62,7 @@ func (r *Recorder) WalkUntil(p *live.Pool, n int) (longest, seen int, err error)
 	if err != nil {
 		return 0, 0, err
 	}
-	err = r.walk(ctx, s, func(listed) {
+	err = r.walk(ctx, s, func(*job) bool { return true }, func(listed) {
 		if seen++; seen == n {
 			cancel()
 		}

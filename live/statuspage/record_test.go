@@ -383,7 +383,7 @@ func TestDrawnWhileLoaded(t *testing.T) {
 			r.load(&st)
 		}
 	})
-	if err := r.walk(t.Context(), s, func(x listed) { x.is("failing"); _ = x.tenant.key + x.tenant.name }); err != nil {
+	if err := r.walk(t.Context(), s, func(*job) bool { return true }, func(x listed) { x.is("failing"); _ = x.tenant.key + x.tenant.name }); err != nil {
 		t.Error(err)
 	}
 	if c := s.charts(); !strings.Contains(string(c[1].SVG), ">t4</text>") {

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -324,26 +324,28 @@ func (b *board) list(ctx context.Context, s *snap, f filter) (*list, error) {
 		f.Pool = keyOf(f.Pool)
 	}
 	text, from := strings.ToLower(f.Text), (f.Page-1)*f.Size
-	enter := func(x listed, name, tenant string) {
-		if text != "" && !strings.Contains(strings.ToLower(name), text) && !strings.Contains(strings.ToLower(tenant), text) && !strings.Contains(strings.ToLower(x.last), text) && text != fmt.Sprint(x.spec.ID) {
-			return
-		}
-		if l.found++; l.found > from && len(l.rows) < f.Size {
-			l.rows = append(l.rows, x)
-		}
+	shows := func() bool { // one more that was found
+		l.found++
+		return l.found > from && l.found <= from+f.Size
+	}
+	id, notID := strconv.ParseUint(text, 10, 64)
+	has := func(texts ...string) bool {
+		return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(strings.ToLower(t), text) })
 	}
 	if f.State == "ended" {
 		for _, g := range b.rec.goneJobs() {
-			if f.Pool == "" || g.who.key == f.Pool {
-				enter(listed{job: job{spec: &sojourn.Job{ID: g.id}}, gone: &g, last: g.err}, g.name, g.who.name)
+			if (f.Pool == "" || g.who.key == f.Pool) && (has(g.name, g.who.name, g.err) || notID == nil && id == uint64(g.id)) && shows() {
+				l.rows = append(l.rows, listed{job: job{spec: &sojourn.Job{ID: g.id}}, gone: &g, last: g.err})
 			}
 		}
 		return l, nil
 	}
-	err := b.rec.walk(ctx, s, func(x listed) {
+	err := b.rec.walk(ctx, s, func(j *job) bool { // which are copied: without a text, those that are shown
+		return (f.Pool == "" || j.tenant.key == f.Pool) && (j.is(f.State) || f.State == "late" && s.broken[j.spec.ID]) && (text != "" || shows())
+	}, func(x listed) {
 		x.late = x.late || s.broken[x.spec.ID]
-		if (f.Pool == "" || x.tenant.key == f.Pool) && x.is(f.State) {
-			enter(x, x.spec.Name, x.spec.Pool)
+		if text == "" || (has(x.spec.Name, x.spec.Pool, x.last) || notID == nil && id == uint64(x.spec.ID)) && shows() {
+			l.rows = append(l.rows, x)
 		}
 	})
 	b.look(s, l)
@@ -351,7 +353,7 @@ func (b *board) list(ctx context.Context, s *snap, f filter) (*list, error) {
 }
 
 // is reports whether a live job is in a state.
-func (x *listed) is(state string) bool {
+func (x *job) is(state string) bool {
 	switch state {
 	case "waiting":
 		return x.idle()
@@ -405,20 +407,20 @@ func (r *Recorder) goneJobs() (all []gone) {
 	return all
 }
 
-// walk calls f for all live jobs: in the order of the policy if the snapshot has it, else in that of submission. While it calls f,
+// walk calls f for all live jobs that are wanted: in the order of the policy if the snapshot has it, else in that of submission. While it calls f,
 // the recorder is not locked.
-func (r *Recorder) walk(ctx context.Context, s *snap, f func(listed)) error {
-	rows := make([]listed, 0, chunk)
+func (r *Recorder) walk(ctx context.Context, s *snap, want func(*job) bool, f func(listed)) error {
+	rows, seen := make([]listed, 0, chunk), 0
 	take := func(j *job) {
-		if j != nil {
+		if seen++; j != nil && want(j) {
 			rows = append(rows, r.copied(j))
 		}
 	}
 	locked := func(look func() (more bool)) (more bool) {
-		rows = rows[:0]
+		rows, seen = rows[:0], 0
 		r.mu.Lock()
 		more = look()
-		r.longest = max(r.longest, len(rows))
+		r.longest = max(r.longest, seen)
 		r.mu.Unlock()
 		for i := range rows {
 			f(rows[i])
