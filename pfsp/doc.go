@@ -117,7 +117,7 @@
 // Since then one of these may have happened: the size of some task was not known, wrong or
 // revised; slots were lost; attempts failed; tasks were held; attempts or ready jobs were
 // adopted; weights changed; tasks had to wait for input in their slots; a phase that others
-// wait for lost output.
+// wait for lost output; a job bounded how many of its tasks run (Parallelism), while V lets each job use all slots.
 //
 // D is that of the sizes that were told. A wrong size counts from when it shows: at the end of
 // a task that was shorter, or when a task has held its slot for longer than was said. Until

@@ -202,7 +202,7 @@ func TestForgedBreaches(t *testing.T) {
 		c := p.class(0)
 		c.breach, c.clean, c.last[lostSlots] = tc.breach, tc.clean, tc.last
 		for j := range p.ledger.All() {
-			j.Data[0].since = tc.since
+			j.Data.phases[0].since = tc.since
 		}
 		data, err := p.AppendBinary(nil)
 		if err != nil {

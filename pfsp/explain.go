@@ -51,8 +51,8 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	if p.reserve != nil {
 		attrs = p.reserve.Explain(attrs, func(filed func(sojourn.Class, int, bool)) { levels(j, filed) })
 	}
-	for i := range j.Data {
-		if ph := &j.Data[i]; ph.item != nil {
+	for i := range j.Data.phases {
+		if ph := &j.Data.phases[i]; ph.item != nil {
 			attrs = append(attrs, slog.GroupAttrs(fmt.Sprintf("phase%d", i), p.explain(ph)...))
 		}
 	}

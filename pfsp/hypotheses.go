@@ -26,6 +26,7 @@ const (
 	adoptions
 	weights
 	uncounted
+	bounded
 	numHypotheses
 )
 
@@ -42,6 +43,7 @@ var violations = [numHypotheses]string{
 	adoptions:     "attempts were adopted",
 	weights:       "weights were changed",
 	uncounted:     "a reserve that is not counted",
+	bounded:       "jobs bound how many of their tasks run",
 }
 
 // hypotheses is the account of what does not hold in a class.
@@ -107,6 +109,9 @@ func (c *class) entered(ph *phase) {
 	if ph.startsSlowly() {
 		c.doubt(ph, slowStart)
 	}
+	if ph.job.Bounded() {
+		c.doubt(ph, bounded)
+	}
 	if a := ph.account(); a.Pending()+a.Running()+a.Done() < ph.spec().Tasks {
 		c.doubt(ph, heldTasks)
 	}
@@ -151,8 +156,8 @@ func sizesDiffer(told, spec *sojourn.Phase, account *ledger.Phase) bool {
 
 // adopted records that a job was ready before it was told of.
 func (p *Policy) adopted(j *ledger.Job[data]) {
-	for i := range j.Data {
-		if ph := &j.Data[i]; ph.item != nil {
+	for i := range j.Data.phases {
+		if ph := &j.Data.phases[i]; ph.item != nil {
 			p.classOf(ph).breaks(adoptions)
 		}
 	}
@@ -178,7 +183,7 @@ func (p *Policy) overrun(c *class) bool {
 	now := p.ledger.Now()
 	for s, a := range p.ledger.Attempts() {
 		if s.Class == c.id {
-			ph := &a.Job.Data[a.Task.Phase]
+			ph := &a.Job.Data.phases[a.Task.Phase]
 			if ph.prior(ph.spec(), a.Task.Index).Less(wide.From64(uint64(now.Sub(a.Start)))) {
 				return true
 			}

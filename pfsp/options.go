@@ -110,7 +110,7 @@ type settings struct {
 }
 
 // Supports implements [sojourn.Supporter] for the policy: all features, whatever the options.
-func (*settings) Supports() sojourn.Features { return option.Features }
+func (*settings) Supports() sojourn.Features { return option.Features | sojourn.FeatureParallelism }
 
 // maxFairLimit bounds FairLimit: there is a queue for each number of started tasks
 // below it.

@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/option"
+	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
@@ -28,8 +29,11 @@ type Policy struct {
 	fed     []int            // scratch
 }
 
-// data is what the policy keeps of a job, phase by phase.
-type data []phase
+// data is what the policy keeps of a job.
+type data struct {
+	phases []phase
+	line   ready.Line // if the job is bounded
+}
 
 // A class is the slots of one class and the phases that run on them.
 type class struct {
@@ -94,7 +98,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	case sojourn.JobRevised:
 		p.revise(c.Job, told)
 	case sojourn.JobCancelled:
-		for i := range c.Job.Data {
+		for i := range c.Job.Data.phases {
 			p.update(c.Job, i)
 		}
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
@@ -110,6 +114,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskAdopted, sojourn.TaskDone, sojourn.OutputLost:
 		p.move(&ev, c.Job)
 	}
+	p.settle(c.Job)
 	return nil
 }
 
@@ -147,20 +152,20 @@ func (p *Policy) setCapacity(ch ledger.Change[data]) {
 
 // arrive prepares the account of a job.
 func (p *Policy) arrive(j *ledger.Job[data]) {
-	j.Data = makeData(j)
-	for i := range j.Data {
-		ph := &j.Data[i]
+	j.Data.phases = makePhases(j)
+	for i := range j.Data.phases {
+		ph := &j.Data.phases[i]
 		ph.ratio, ph.seen = wide.From64(one), p.ledger.Now()
 		p.read(ph)
 		p.count(ph)
 	}
-	for i := range j.Data {
+	for i := range j.Data.phases {
 		p.update(j, i)
 	}
 }
 
-func makeData(j *ledger.Job[data]) data {
-	d := make(data, j.NumPhases())
+func makePhases(j *ledger.Job[data]) []phase {
+	d := make([]phase, j.NumPhases())
 	for i := range d {
 		d[i].job, d[i].index, d[i].queue = j, i, -1
 	}
@@ -182,8 +187,8 @@ func (p *Policy) read(ph *phase) {
 
 // revise takes over a new description of a job of which something else was told.
 func (p *Policy) revise(j *ledger.Job[data], told *sojourn.Job) {
-	for i := range j.Data {
-		ph := &j.Data[i]
+	for i := range j.Data.phases {
+		ph := &j.Data.phases[i]
 		p.refresh(ph)
 		p.measure(ph)
 		if ph.touched() && sizesDiffer(&told.Phases[i], ph.spec(), ph.account()) {
@@ -198,6 +203,9 @@ func (p *Policy) revise(j *ledger.Job[data], told *sojourn.Job) {
 			if ph.startsSlowly() {
 				c.doubt(ph, slowStart)
 			}
+			if j.Bounded() {
+				c.doubt(ph, bounded)
+			}
 			p.resize(ph, ph.item.Work())
 		}
 	}
@@ -206,7 +214,7 @@ func (p *Policy) revise(j *ledger.Job[data], told *sojourn.Job) {
 // end takes an attempt off the account.
 func (p *Policy) end(ev *sojourn.Event, ch ledger.Change[data]) {
 	i := int(ev.Task.Phase)
-	ph := &ch.Job.Data[i]
+	ph := &ch.Job.Data.phases[i]
 	prior := ph.prior(ph.spec(), ev.Task.Index)
 	ph.stop(ev.At, ch.Start, prior)
 	held := ev.At.Sub(ch.Start)
@@ -254,7 +262,7 @@ func (ph *phase) charge(ev *sojourn.Event) {
 // progress learns from a running attempt as long as no task of the phase has
 // finished, and nobody has said how long they take.
 func (p *Policy) progress(ev *sojourn.Event, j *ledger.Job[data]) {
-	ph := &j.Data[ev.Task.Phase]
+	ph := &j.Data.phases[ev.Task.Phase]
 	if ph.item == nil || ph.known || ph.finished.tasks > 0 || ev.Service == 0 ||
 		ev.Progress < max(p.minProgress, 2*ph.estimate.progress) || ev.At.Sub(ph.reestimated) < p.interval {
 		return
@@ -271,7 +279,7 @@ func (p *Policy) progress(ev *sojourn.Event, j *ledger.Job[data]) {
 // attempt.
 func (p *Policy) move(ev *sojourn.Event, j *ledger.Job[data]) {
 	i := int(ev.Task.Phase)
-	ph := &j.Data[i]
+	ph := &j.Data.phases[i]
 	c := p.classOf(ph)
 	prior := ph.prior(ph.spec(), ev.Task.Index)
 	p.refresh(ph)
@@ -310,10 +318,13 @@ func (p *Policy) updateFrom(j *ledger.Job[data], i int) {
 
 // update brings the place of a phase in the slack system of its class up to date.
 func (p *Policy) update(j *ledger.Job[data], i int) {
-	ph := &j.Data[i]
+	ph := &j.Data.phases[i]
 	account := ph.account()
 	c := p.classOf(ph)
 	if ph.over() {
+		if j.Bounded() {
+			j.Data.line.Set(ph.spec().Class, i, false)
+		}
 		if ph.item != nil {
 			c.leave(ph)
 		}
@@ -328,10 +339,29 @@ func (p *Policy) update(j *ledger.Job[data], i int) {
 	if !account.Ready() {
 		c.doubt(ph, setBack)
 	}
+	p.place(c, ph)
+}
+
+// place brings the place of a phase up to date that is in the slack system.
+func (p *Policy) place(c *class, ph *phase) {
 	c.setState(ph, ph.state())
 	c.system.SetRunning(ph.item, p.share(ph))
 	p.grade(c, ph)
 	p.file(c, ph)
+}
+
+// settle brings up to date which phases of a bounded job may start a task, after anything has changed that decides it.
+func (p *Policy) settle(j *ledger.Job[data]) {
+	if j == nil || !j.Bounded() {
+		return
+	}
+	j.Data.line.Settle(j.Room() > 0, func(i int, _ bool) {
+		if ph := &j.Data.phases[i]; ph.item != nil {
+			c := p.classOf(ph)
+			p.place(c, ph)
+			c.chosen = false
+		}
+	})
 }
 
 // next returns what a free slot of the class gets, or nil, and whether it is its turn.
@@ -437,13 +467,9 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	// Between events the choice stays what it is, unless it was started out of turn,
 	// has nothing more to start, or late phases take turns.
 	c.chosen = inTurn && !probe && !ph.item.Late()
-	if ph.account().Pending() == 0 {
-		c.setState(ph, slack.Drained)
-		c.chosen = false
-	}
-	c.system.SetRunning(ph.item, p.share(ph))
-	p.grade(c, ph)
-	p.file(c, ph)
+	c.chosen = c.chosen && ph.account().Pending() > 0
+	p.place(c, ph)
+	p.settle(ph.job)
 	return a, true
 }
 

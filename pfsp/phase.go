@@ -32,7 +32,14 @@ func (ph *phase) over() bool { return ph.job.Cancelled() || ph.account().Done() 
 
 // state returns what the phase has to start.
 func (ph *phase) state() slack.State {
-	if a := ph.account(); a.Ready() && a.Pending() > 0 {
+	a := ph.account()
+	starts := a.Ready() && a.Pending() > 0
+	if ph.job.Bounded() { // settle files it again if it may start now, or may no more
+		line, class := &ph.job.Data.line, ph.spec().Class
+		line.Set(class, ph.index, starts)
+		starts = starts && line.First(class, ph.index)
+	}
+	if starts {
 		return slack.Ready
 	}
 	return slack.Drained

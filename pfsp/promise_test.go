@@ -732,7 +732,7 @@ func TestExplainNeverPromisesTooMuch(t *testing.T) {
 // Reference: package comment, "When the promise holds".
 func TestExplainNamesEachHypothesis(t *testing.T) {
 	const est, lost, slow, again = "sizes are estimates", "slots were lost", "slots are held while tasks wait for input", "phases must wait again"
-	const fails, held, adopted = "attempts failed", "tasks were held", "attempts were adopted"
+	const fails, held, adopted, bounds = "attempts failed", "tasks were held", "attempts were adopted", "jobs bound how many of their tasks run"
 	two := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 2, Estimate: time.Second}, {Class: 1, Tasks: 9, Estimate: time.Second}}}
 	finish := func(c *cluster, a sojourn.Assignment, after, service time.Duration) {
 		c.now += sojourn.Time(after)
@@ -784,6 +784,17 @@ func TestExplainNamesEachHypothesis(t *testing.T) {
 			finish(c, a, time.Second/2, 0)
 			tell(sojourn.OutputLost, 0, 0)(c, a)
 		}, []string{fails}},
+		{"a bounded job arrives", limit(0), func(c *cluster, _ sojourn.Assignment) {
+			j := job(2, 9, time.Second)
+			j.Parallelism = 1
+			c.tell(sojourn.Event{Kind: sojourn.JobArrived, Job: j})
+		}, []string{bounds}},
+		{"a job is bounded, and is not any more", limit(0), func(c *cluster, _ sojourn.Assignment) {
+			j := *two
+			j.Parallelism = 2
+			c.tell(sojourn.Event{Kind: sojourn.JobRevised, Job: &j})
+			c.tell(sojourn.Event{Kind: sojourn.JobRevised, Job: two})
+		}, []string{bounds}},
 		{"late jobs share", pfsp.Options{Late: vqueue.LateShare}, func(*cluster, sojourn.Assignment) {}, []string{"late jobs share"}},
 		{"ungated probes", ungated(1), func(*cluster, sojourn.Assignment) {}, []string{"ungated probes"}},
 		{"a job of another size is cancelled while it shows", limit(0), func(c *cluster, a sojourn.Assignment) {

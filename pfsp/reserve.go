@@ -66,8 +66,8 @@ func (p *Policy) allowed(c *class, turn *phase) (ph *phase, inTurn bool) {
 
 // levels calls filed with each class in which j has something to start, and its level there.
 func levels(j *ledger.Job[data], filed func(c sojourn.Class, level int, plain bool)) {
-	for i := range j.Data {
-		if ph := &j.Data[i]; ph.item != nil && ph.item.State() == slack.Ready {
+	for i := range j.Data.phases {
+		if ph := &j.Data.phases[i]; ph.item != nil && ph.item.State() == slack.Ready {
 			filed(ph.spec().Class, int(ph.level), false)
 		}
 	}

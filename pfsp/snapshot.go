@@ -10,7 +10,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "pfsp", Version: 5, Options: append([]snapshot.Option{
+	return snapshot.Header{Policy: "pfsp", Version: 6, Options: append([]snapshot.Option{
 		snapshot.Opt("order", p.order), snapshot.Opt("late", p.late), snapshot.Opt("default-task-time", p.taskTime),
 		snapshot.Opt("alpha", p.alpha), // in 2^-16
 	}, p.kept.Header()...)}
@@ -35,8 +35,8 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 			p.reserve.Save(w)
 		}
 		for j := range p.ledger.All() {
-			for i := range j.Data {
-				j.Data[i].save(w)
+			for i := range j.Data.phases {
+				j.Data.phases[i].save(w)
 			}
 		}
 		w.Len(len(p.classes))
@@ -68,16 +68,16 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			p.reserve.Restore(r)
 		}
 		for j := range p.ledger.All() {
-			j.Data = makeData(j)
-			for i := range j.Data {
-				ph := &j.Data[i]
+			j.Data.phases = makePhases(j)
+			for i := range j.Data.phases {
+				ph := &j.Data.phases[i]
 				ph.restore(r)
 				ph.seen, ph.tasks = p.ledger.Now(), ph.account().Running()
 				p.measure(ph)
 			}
 		}
 		for _, a := range p.ledger.Attempts() {
-			ph := &a.Job.Data[a.Task.Phase]
+			ph := &a.Job.Data.phases[a.Task.Phase]
 			ph.elapsed = ph.elapsed.Add(wide.From64(uint64(ph.seen.Sub(a.Start))))
 		}
 		for range r.Below(sojourn.MaxClasses + 1) {
@@ -97,9 +97,16 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			}
 		}
 		for j := range p.ledger.All() {
-			for i := range j.Data {
-				ph := &j.Data[i]
+			for i := range j.Data.phases {
+				ph := &j.Data.phases[i]
 				r.Check(ph.item != nil || ph.over() || !ph.account().Ready(), "a phase that is ready is in no system")
+			}
+			if j.Bounded() {
+				j.Data.line.Settle(j.Room() > 0, func(int, bool) {})
+				for i := range j.Data.phases {
+					ph := &j.Data.phases[i]
+					r.Check(ph.item == nil || ph.item.State() == ph.state(), "a phase of a bounded job may start, and is not the first of its class")
+				}
 			}
 		}
 	})
@@ -111,7 +118,7 @@ func (p *Policy) restoreItem(r *snapshot.Reader, c *class, it *slack.Item[*phase
 	if j == nil {
 		return
 	}
-	ph := &j.Data[r.Below(uint64(len(j.Data)))]
+	ph := &j.Data.phases[r.Below(uint64(len(j.Data.phases)))]
 	if !r.Check(ph.item == nil && ph.spec().Class == c.id && !ph.over(), "a phase is in a system twice, or in another's, or over") {
 		return
 	}
@@ -120,7 +127,7 @@ func (p *Policy) restoreItem(r *snapshot.Reader, c *class, it *slack.Item[*phase
 	}
 	r.Check(ph.since <= c.clean, "a phase came after a breach that was not")
 	it.Value, ph.item = ph, it
-	if !r.Check(it.State() == ph.state() && it.Weight() == j.Weight() && it.Running() == p.share(ph), "a phase is not what its job says") {
+	if !r.Check((it.State() == ph.state() || j.Bounded()) && it.Weight() == j.Weight() && it.Running() == p.share(ph), "a phase is not what its job says") {
 		return
 	}
 	if it.State() == slack.Ready {

@@ -41,7 +41,8 @@
 // So it holds phase by phase for jobs whose phases form a graph ([sojourn.Phase] Needs): D_i counts from when i is
 // really ready. docs/theory/fsp.md has the proofs.
 //
-// With slow start the theorem fails: a task holds a slot while nothing is done that the
+// A job with Parallelism has its place as if it had none, so the theorem says nothing of it; of its phases that may start, the first one
+// of a class does. With slow start the theorem fails: a task holds a slot while nothing is done that the
 // fluid system counts.
 //
 // With a reserve of k slots in the counted form (Counted, see package kit/reserve) the virtual

@@ -12,6 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/option"
+	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
@@ -64,9 +65,11 @@ type fsp struct {
 	fed      []int            // scratch
 }
 
-// fspData is the policy's data about a job: for each phase, its item in the queue of its
-// class, from the time it is ready until it is finished.
-type fspData []*vqueue.Item[fspPhase]
+// fspData is the policy's data about a job.
+type fspData struct {
+	phases []*vqueue.Item[fspPhase] // in the queue of its class, from the time the phase is ready until it is finished
+	line   ready.Line               // if the job is bounded
+}
 
 type fspPhase struct {
 	job   *ledger.Job[fspData]
@@ -115,30 +118,31 @@ func (p *fsp) Observe(ev sojourn.Event) error {
 		p.setCapacity(c.Slot.Class) // a retiring slot leaves with its attempt
 		p.updateFrom(c.Job, int(ev.Task.Phase))
 	case sojourn.OutputLost:
-		if it := c.Job.Data[ev.Task.Phase]; it != nil { // work that must be done again adds to the work
+		if it := c.Job.Data.phases[ev.Task.Phase]; it != nil { // work that must be done again adds to the work
 			p.reviseBy(it, wide.Uint128{}, charge.TaskWork(&c.Job.Spec().Phases[ev.Task.Phase], ev.Task.Index, p.taskTime))
 		}
 		p.updateFrom(c.Job, int(ev.Task.Phase))
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskAdopted:
 		p.updateFrom(c.Job, int(ev.Task.Phase))
 	case sojourn.TaskDone:
-		if it := c.Job.Data[ev.Task.Phase]; it != nil {
+		if it := c.Job.Data.phases[ev.Task.Phase]; it != nil {
 			p.reviseBy(it, charge.TaskWork(&c.Job.Spec().Phases[ev.Task.Phase], ev.Task.Index, p.taskTime), wide.Uint128{})
 		}
 		p.updateFrom(c.Job, int(ev.Task.Phase))
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised, sojourn.JobCancelled:
-		if c.Job.Data == nil {
-			c.Job.Data = make(fspData, c.Job.NumPhases())
+		if c.Job.Data.phases == nil {
+			c.Job.Data.phases = make([]*vqueue.Item[fspPhase], c.Job.NumPhases())
 			p.count(c.Job.Spec())
 		}
 		for i := range c.Job.NumPhases() {
-			if it := c.Job.Data[i]; it != nil && before != nil {
+			if it := c.Job.Data.phases[i]; it != nil && before != nil {
 				p.reviseBy(it, p.total(before, i), p.total(c.Job.Spec(), i))
 				it.Value.bucket = p.bucket(c.Job, i)
 			}
 			p.update(c.Job, i)
 		}
 	}
+	p.settle(c.Job)
 	return nil
 }
 
@@ -186,12 +190,33 @@ func (p *fsp) file(q *vqueue.Queue[fspPhase], it *vqueue.Item[fspPhase]) {
 	at := it.Value
 	ph := at.job.Phase(at.phase)
 	ready := ph.Ready() && ph.Pending() > 0
-	if ready && p.reserve != nil {
+	if c := at.job.Spec().Phases[at.phase].Class; at.job.Bounded() { // the first ones are shown by settle
+		at.job.Data.line.Set(c, at.phase, ready)
+		ready = ready && at.job.Data.line.First(c, at.phase)
+	}
+	p.show(q, it, ready)
+	q.SetRunning(it, ph.Running())
+}
+
+// show says whether a phase may start a task.
+func (p *fsp) show(q *vqueue.Queue[fspPhase], it *vqueue.Item[fspPhase], ready bool) {
+	if at := it.Value; ready && p.reserve != nil {
 		rank := p.reserve.Lengths(at.job.Spec().Phases[at.phase].Class).Rank(at.bucket)
-		q.SetLevel(it, reserve.Level(rank, ph.Running()))
+		q.SetLevel(it, reserve.Level(rank, at.job.Phase(at.phase).Running()))
 	}
 	q.SetReady(it, ready)
-	q.SetRunning(it, ph.Running())
+}
+
+// settle shows the phases of a bounded job that may start a task, after anything has changed that decides it.
+func (p *fsp) settle(j *ledger.Job[fspData]) {
+	if j == nil || !j.Bounded() {
+		return
+	}
+	j.Data.line.Settle(j.Room() > 0, func(i int, first bool) {
+		if it := j.Data.phases[i]; it != nil {
+			p.show(p.queue(j.Spec().Phases[i].Class), it, first)
+		}
+	})
 }
 
 // updateFrom updates a phase and those that wait for it.
@@ -207,12 +232,15 @@ func (p *fsp) updateFrom(j *ledger.Job[fspData], i int) {
 func (p *fsp) update(j *ledger.Job[fspData], i int) {
 	ph := j.Phase(i)
 	q := p.queue(j.Spec().Phases[i].Class)
-	it := j.Data[i]
+	it := j.Data.phases[i]
 	if over(j, i) {
+		if j.Bounded() {
+			j.Data.line.Set(j.Spec().Phases[i].Class, i, false)
+		}
 		if it != nil {
 			q.Finish(it)
 			it.Value = fspPhase{} // the tag may stay for a long time, the job must not
-			j.Data[i] = nil
+			j.Data.phases[i] = nil
 		}
 		return
 	}
@@ -222,7 +250,7 @@ func (p *fsp) update(j *ledger.Job[fspData], i int) {
 		}
 		work := p.left(j, i)
 		it = q.Arrive(fspPhase{j, i, work, p.bucket(j, i)}, work.Clamp63(), j.Weight())
-		j.Data[i] = it
+		j.Data.phases[i] = it
 	}
 	p.file(q, it)
 }
@@ -285,6 +313,7 @@ func (p *fsp) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	pick, _ := p.inputs.Find(j, it.Value.phase, s, sojourn.Remote)
 	a := p.inputs.Take(j, it.Value.phase, pick, id)
 	p.file(q, it)
+	p.settle(j)
 	if p.reserve != nil {
 		p.reserve.Started(s, inTurn)
 	}
@@ -323,7 +352,7 @@ func (p *fsp) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 
 // filed calls with each class in which j has something to start, and its level there.
 func (p *fsp) filed(j *ledger.Job[fspData], filed func(sojourn.Class, int)) {
-	for i, it := range j.Data {
+	for i, it := range j.Data.phases {
 		if it != nil && it.Ready() {
 			filed(j.Spec().Phases[i].Class, it.Level())
 		}
@@ -348,7 +377,7 @@ func (p *fsp) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 			p.filed(j, func(c sojourn.Class, level int) { filed(c, level, false) })
 		})
 	}
-	for i, it := range j.Data {
+	for i, it := range j.Data.phases {
 		if it != nil {
 			v := p.queue(j.Spec().Phases[i].Class).Remaining(it)
 			attrs = append(attrs, slog.Group(fmt.Sprintf("phase%d", i),

@@ -99,7 +99,7 @@ func (p *fsp) join(c inside.Cluster) bool {
 // reset gives p the state of a new policy.
 func (p *fsp) reset() {
 	*p = fsp{member: p.member, late: p.late, taskTime: p.taskTime, opts: p.opts}
-	p.ledger.Supports = option.Features
+	p.ledger.Supports = option.Features | sojourn.FeatureParallelism
 	p.inputs = locality.New(&p.ledger)
 	if p.opts.On() {
 		p.reserve = reserve.New(&p.ledger, p.opts)
@@ -138,7 +138,7 @@ func (p *fsp) UnmarshalBinary(data []byte) error {
 			p.reserve.Restore(r)
 		}
 		for j := range p.ledger.All() {
-			j.Data = make(fspData, j.NumPhases())
+			j.Data.phases = make([]*vqueue.Item[fspPhase], j.NumPhases())
 		}
 		p.queues = make([]*vqueue.Queue[fspPhase], r.Below(sojourn.MaxClasses+1))
 		for c := range p.queues {
@@ -150,8 +150,9 @@ func (p *fsp) UnmarshalBinary(data []byte) error {
 		}
 		for j := range p.ledger.All() {
 			for i := range j.NumPhases() {
-				r.Check(j.Data[i] != nil || over(j, i) || !j.Phase(i).Ready(), "a phase that is ready is in no queue")
+				r.Check(j.Data.phases[i] != nil || over(j, i) || !j.Phase(i).Ready(), "a phase that is ready is in no queue")
 			}
+			p.restoreLine(r, j)
 		}
 	})
 }
@@ -171,10 +172,26 @@ func (p *fsp) restoreItem(r *snapshot.Reader, class sojourn.Class, it *vqueue.It
 		p.queues[class].SetLevel(it, r.Index(reserve.Levels))
 	}
 	ph := j.Phase(i)
-	r.Check(j.Data[i] == nil && j.Spec().Phases[i].Class == class && !over(j, i), "a phase is in a queue twice, or in another's, or over")
-	r.Check(it.Ready() == (ph.Ready() && ph.Pending() > 0) && it.Running() == ph.Running() && it.Weight() == j.Weight() &&
+	r.Check(j.Data.phases[i] == nil && j.Spec().Phases[i].Class == class && !over(j, i), "a phase is in a queue twice, or in another's, or over")
+	r.Check((it.Ready() == (ph.Ready() && ph.Pending() > 0) || j.Bounded()) && it.Running() == ph.Running() && it.Weight() == j.Weight() &&
 		it.Work() == it.Value.work.Clamp63() && it.Value.work.Hi < 1<<62, "a phase is not what its job says")
-	j.Data[i] = it
+	j.Data.phases[i] = it
+}
+
+// restoreLine makes the line of a bounded job, and checks that the queues show its first phases.
+func (p *fsp) restoreLine(r *snapshot.Reader, j *ledger.Job[fspData]) {
+	if !j.Bounded() {
+		return
+	}
+	for i, it := range j.Data.phases {
+		if ph := j.Phase(i); it != nil && ph.Ready() && ph.Pending() > 0 {
+			j.Data.line.Set(j.Spec().Phases[i].Class, i, true)
+		}
+	}
+	j.Data.line.Settle(j.Room() > 0, func(int, bool) {})
+	for i, it := range j.Data.phases {
+		r.Check(it == nil || it.Ready() == j.Data.line.First(j.Spec().Phases[i].Class, i), "a phase of a bounded job may start, and is not the first of its class")
+	}
 }
 
 func (p *deadlineConstraint) header() snapshot.Header {
