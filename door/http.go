@@ -39,9 +39,10 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 			return
 		}
 		defer p.Leave()
-		r = r.WithContext(p.Context()) // a copy
-		r.Body = body
-		next.ServeHTTP(w, r)
+		own := r.WithContext(p.Context()) // a copy
+		own.Body = body
+		defer func() { r.MultipartForm, r.Pattern = own.MultipartForm, own.Pattern }() // the server removes its files, and others log
+		next.ServeHTTP(w, own)
 	})
 }
 

@@ -2,15 +2,18 @@ package door_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -347,6 +350,44 @@ func TestChargeElsewhere(t *testing.T) {
 		t.Error("the context goes on after Leave")
 	}
 	if err := errors.Join(d.Close(bg), pool.Close(bg)); err != nil {
+		t.Error(err)
+	}
+}
+
+// The files of a form that was uploaded are removed after the request, as without a door, and who logs it knows for which pattern it was.
+func TestUploadsAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	d := mustDoor(t, 1, door.Options{})
+	files := func() int { return len(must(os.ReadDir(dir))) }
+	mux := http.NewServeMux()
+	during, pattern := 0, ""
+	mux.HandleFunc("POST /upload", func(_ http.ResponseWriter, r *http.Request) {
+		if err := r.ParseMultipartForm(1); err != nil {
+			t.Error(err)
+		}
+		during = files()
+	})
+	wrapped := d.Wrap(mux)
+	srv := serve(t, 1, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		wrapped.ServeHTTP(w, r)
+		pattern = r.Pattern
+	}))
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	_, _ = must(form.CreateFormFile("f", "f")).Write(make([]byte, 20<<20))
+	_ = form.Close()
+	r, err := srv.Client().Post(srv.URL+"/upload", form.FormDataContentType(), &body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Body.Close()
+	waitFor(t, "the files are removed", func() bool { return files() == 0 })
+	srv.Close()
+	if during == 0 || pattern != "POST /upload" {
+		t.Errorf("%d files during the request, pattern %q", during, pattern)
+	}
+	if err := d.Close(bg); err != nil {
 		t.Error(err)
 	}
 }

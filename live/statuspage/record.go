@@ -162,7 +162,11 @@ func bin(wait time.Duration) (i int, above time.Duration) {
 
 func (r *Recorder) newTenant(name string) *tenant {
 	r.numbers++
-	return &tenant{full: name, who: &who{keyOf(name), cmpName(short(name)), r.numbers - 3}} // the first two are not told apart
+	x := &who{keyOf(name), cmpName(short(name)), r.numbers - 3} // the first two are not told apart
+	if x.key[0] == '#' && name != "" {
+		x.name = clipped(x.name, 150) + " " + x.key[:7] // what is shown is not all
+	}
+	return &tenant{full: name, who: x}
 }
 
 // tenant returns the tenant of a name.
@@ -190,7 +194,7 @@ func (r *Recorder) tenant(name string) *tenant {
 // keyOf returns what stands for the name of a tenant in an address: the name, unless it is long, cannot be shown or could stand for
 // another one. Different names have different ones.
 func keyOf(name string) string {
-	if len(name) > 0 && len(name) <= 100 && name[0] != '#' && shown(name) == name && utf8.ValidString(name) {
+	if len(name) > 0 && len(name) <= 100 && name[0] != '#' && name != noTenant && shown(name) == name && utf8.ValidString(name) {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
@@ -302,7 +306,7 @@ type gone struct {
 	at, end   sojourn.Time
 	done, all int
 	late      bool
-	failed    bool // and nobody has cancelled it
+	failed    bool // not one that was cancelled, or refused before something of it ran
 	err       string
 }
 
@@ -606,7 +610,11 @@ func (r *Recorder) leave(j *job, err error) {
 	g := gone{id: j.spec.ID, name: short(j.spec.Name), who: j.tenant.who, at: j.at, end: r.now, done: int(j.done), all: tasksOf(j.spec), late: j.late}
 	if err != nil {
 		g.err = line(err)
-		g.failed = !errors.Is(err, live.ErrCancelled) && !errors.Is(err, context.Canceled)
+		g.failed = j.started
+		for _, away := range []error{live.ErrCancelled, live.ErrClosed, context.Canceled} {
+			g.failed = g.failed && !errors.Is(err, away)
+		}
+		g.failed = g.failed || errors.Is(err, live.ErrJobTimeout) || errors.Is(err, context.DeadlineExceeded)
 	}
 	r.count(j, -1)
 	for _, t := range [...]*tenant{j.tenant, r.all} {

@@ -359,7 +359,7 @@ func TestLongNamesGo(t *testing.T) {
 	})
 	r.hour.each(func(x *sample) {
 		for _, p := range x.of {
-			if p.who != nil && len(p.name) > mostText+3 {
+			if p.who != nil && len(p.name) > mostText+11 {
 				t.Fatalf("a sample keeps %d bytes of a name", len(p.name))
 			}
 		}

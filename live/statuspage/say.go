@@ -299,7 +299,7 @@ func count(n int) string {
 // how says how a job has ended that has not failed.
 func (g *gone) how() string {
 	if g.err != "" {
-		return "because it was cancelled"
+		return "early: " + g.err
 	}
 	return "without an error"
 }

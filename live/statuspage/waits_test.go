@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -169,7 +170,7 @@ func TestCancelledHaveNotFailed(t *testing.T) {
 			t.Errorf("%d of %d jobs are failing", pg.Failing, pg.Live)
 		}
 		time.Sleep(time.Minute)
-		if pg := pageOf(t, h, ""); pg.Tenants[0].Ended != 1 || pg.Tenants[0].Failed != 0 || !strings.Contains(pg.Says, "because it was cancelled.") {
+		if pg := pageOf(t, h, ""); pg.Tenants[0].Ended != 1 || pg.Tenants[0].Failed != 0 || !strings.Contains(pg.Says, " early: live: the job was cancelled.") {
 			t.Errorf("%+v: %s", pg.Tenants[0], pg.Says)
 		}
 		if body := ask(h, "/?state=ended").Body.String(); !strings.Contains(body, "live: the job was cancelled") || strings.Contains(body, `<b class="mark">failed</b>`) {
@@ -340,6 +341,52 @@ func TestReleasedLater(t *testing.T) {
 		_ = p.Close(ctx)
 		if left := r.Left(); left != "" {
 			t.Errorf("after the end of all jobs there are %s", left)
+		}
+	})
+}
+
+// What was refused before anything of it ran has not failed; what had no time left has.
+func TestRefusedHaveNotFailed(t *testing.T) {
+	pooled(t, 1, nil, func(t *testing.T, p *live.Pool, _ *statuspage.Recorder, h http.Handler) {
+		submit(t, p, "long", "web", 1, lasts(10*time.Minute))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() { _, _ = p.Enter(ctx, live.Job{Name: "request", Pool: "etl"}) }()
+		if _, err := p.Submit(t.Context(), live.Job{Name: "in time", Pool: "research", Timeout: time.Minute, Phases: []live.Phase{{Tasks: 1, Run: lasts(time.Second)}}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		cancel(errors.New("too many wait"))
+		time.Sleep(2 * time.Minute)
+		failed := map[string]int{}
+		for _, x := range pageOf(t, h, "").Tenants {
+			failed[x.Name] = 10*x.Ended + x.Failed
+		}
+		if failed["etl"] != 10 || failed["research"] != 11 {
+			t.Errorf("ended and failed are %v, want 10 of etl and 11 of research", failed)
+		}
+		if body := ask(h, "/?state=ended&pool=etl").Body.String(); !strings.Contains(body, "too many wait") {
+			t.Errorf("the list does not say why:\n%s", body)
+		}
+	})
+}
+
+// Nobody takes the name of another tenant by characters that are not seen.
+func TestNamesThatLookAlike(t *testing.T) {
+	pooled(t, 9, nil, func(t *testing.T, p *live.Pool, _ *statuspage.Recorder, h http.Handler) {
+		long := strings.Repeat("a", 1000)
+		for _, name := range []string{"web", "web\u200b", "w\u202eeb", "", "(no tenant)", long + "1", long + "2"} {
+			submit(t, p, "j", name, 1, lasts(time.Minute))
+		}
+		time.Sleep(time.Second)
+		body := ask(h, "/").Body.String()
+		names := map[string]bool{}
+		for _, m := range regexp.MustCompile(`#jobs">([^<]*)</a>`).FindAllStringSubmatch(body, -1) {
+			if strings.HasPrefix(m[1], "web") || strings.HasPrefix(m[1], "(no") || strings.HasPrefix(m[1], "aaa") {
+				names[m[1]] = true
+			}
+		}
+		if len(names) != 7 {
+			t.Errorf("7 tenants are called %v", names)
 		}
 	})
 }
