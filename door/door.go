@@ -151,7 +151,7 @@ func (d *Door) Enter(ctx context.Context, q Request) (*Pass, error) {
 	}
 	j := live.Job{Pool: p.t.name, Deadline: q.Within}
 	if q.Session != "" {
-		j.Pool += "/" + element(q.Session)
+		j.Pool += session + element(q.Session)
 	}
 	if q.Estimate > 0 {
 		j.Phases = []live.Phase{{Tasks: 1, Estimate: q.Estimate}}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/door"
+	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/journal"
 	"github.com/sojourn-sched/sojourn/live"
@@ -468,6 +469,7 @@ func TestClose(t *testing.T) {
 
 // The page of the pool shows requests as it shows jobs: whose they are, those that run, and those that wait.
 func TestPageShowsRequests(t *testing.T) {
+
 	pool := must(live.New(must(fifo.New(fifo.Options{})), live.Options{Slots: 1}))
 	d := must(door.New(pool, door.Options{}))
 	p := must(d.Enter(bg, door.Request{Tenant: "alice"}))
@@ -758,4 +760,40 @@ func benchmarkWaiting(b *testing.B, s system) {
 		})
 	}
 	wg.Wait()
+}
+
+// The sessions of a tenant count together: the page says which tenant floods, and who is entitled to how much.
+func TestPageShowsSessions(t *testing.T) { synctest.Test(t, testSessionsOnPage) }
+
+func testSessionsOnPage(t *testing.T) {
+	rec := statuspage.NewRecorder()
+	pool := must(live.New(must(fair.New(fair.Options{})), live.Options{Slots: 4, Observer: rec}))
+	d := must(door.New(pool, door.Options{}))
+	ctx, cancel := context.WithCancel(bg)
+	var wg sync.WaitGroup
+	enter := func(tenant, session string) {
+		wg.Go(func() {
+			if p, err := d.Enter(ctx, door.Request{Tenant: tenant, Session: session}); err == nil {
+				<-ctx.Done()
+				p.Leave()
+			}
+		})
+		synctest.Wait()
+	}
+	for i := range 40 {
+		enter("flood", fmt.Sprint("session", i))
+	}
+	time.Sleep(5 * time.Second) // who floods has waited longer
+	enter("light", "one")
+	time.Sleep(20 * time.Second)
+	w := httptest.NewRecorder()
+	statuspage.Handler(pool, statuspage.WithRecorder(rec)).ServeHTTP(w, httptest.NewRequest("GET", "/status.json", nil))
+	if body := w.Body.String(); !strings.Contains(body, `"says":"light waits 20 s: flood holds 4 of 4 slots, 1 above its share`) || !strings.Contains(body, `{"name":"flood","live_jobs":40,`) || strings.Count(body, `"live_jobs":`) != 3 {
+		t.Errorf("the page is %s", body)
+	}
+	cancel()
+	wg.Wait()
+	if err := errors.Join(d.Close(bg), pool.Close(bg)); err != nil {
+		t.Error(err)
+	}
 }

@@ -43,6 +43,9 @@ func poolName(tenant string, paths bool) string {
 	return strings.Join(list, "/")
 }
 
+// session is between the name of a tenant and that of a session: no name begins so. Package statuspage counts sessions with their tenants.
+const session = "/~s:"
+
 // nobody is the name of what has none.
 const nobody = "~anonymous"
 

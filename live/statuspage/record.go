@@ -169,6 +169,14 @@ func (r *Recorder) newTenant(name string) *tenant {
 	return &tenant{full: name, who: x}
 }
 
+// tenantOf returns the tenant of the jobs of a pool: the sessions of a tenant of package door are pools inside its own.
+func tenantOf(pool string) string {
+	if i := strings.LastIndex(pool, "/~s:"); i > 0 {
+		return pool[:i]
+	}
+	return pool
+}
+
 // tenant returns the tenant of a name.
 func (r *Recorder) tenant(name string) *tenant {
 	t := r.tenants[name]
@@ -520,7 +528,7 @@ func tasksOf(spec *sojourn.Job) (n int) {
 
 // enter enters a live job, of which nothing runs since a time.
 func (r *Recorder) enter(spec *sojourn.Job, at, idle sojourn.Time, done, running int) *job {
-	j := &job{spec: spec, tenant: r.tenant(spec.Pool), at: at, waiting: int32(tasksOf(spec) - done - running), running: int32(running), done: int32(done),
+	j := &job{spec: spec, tenant: r.tenant(tenantOf(spec.Pool)), at: at, waiting: int32(tasksOf(spec) - done - running), running: int32(running), done: int32(done),
 		started: done+running > 0, times: [2]sojourn.Time{since: max(idle, spec.Release)}, places: [2]int32{-1, -1}}
 	j.late = j.overdue(r.now)
 	r.jobs.put(j)

@@ -95,7 +95,7 @@ func (y *saying) waits(s *snap, slots int) {
 		switch t := &s.tenants[i]; {
 		case t.Paused && t.Waiting > 0:
 			paused = fmt.Sprintf("%s is paused, and %s. ", short40(t.name), verb(t.Waiting, "task of it waits", "tasks of it wait"))
-		case t.oldestJob != 0 && !t.Paused && (poor == nil || t.oldest > poor.oldest):
+		case t.oldestJob != 0 && !t.Paused && (poor == nil || t.poorer(poor)):
 			poor = t
 		}
 	}
@@ -125,7 +125,10 @@ func (y *saying) waits(s *snap, slots int) {
 		y.add(" says why. ")
 	case rich == nil:
 		y.add(" behind its own tasks: it has %d of %d slots", poor.Busy, slots)
-		if poor.entitled >= 0 {
+		switch over := float64(poor.Busy) - poor.entitled; {
+		case poor.entitled >= 0 && over >= 0.5:
+			y.add(", %s above its share,", number(over))
+		case poor.entitled >= 0:
 			y.add(", its share,")
 		}
 		y.add(" and %s. ", verb(poor.Waiting, "task waits", "tasks wait"))
@@ -155,6 +158,18 @@ func (y *saying) waits(s *snap, slots int) {
 	default:
 		y.help(s, "What would help: a policy that divides slots among tenants, such as fair, or more slots.", slots)
 	}
+}
+
+// poorer reports whether a tenant rather than another one is the one that waits: who has less than its share goes before who floods and so waits
+// longer, then who waits longer.
+func (t *row) poorer(u *row) bool {
+	suffers := func(t *row) bool {
+		return t.oldest >= longWait && (t.Busy == 0 || float64(t.Busy) <= t.entitled-0.5) && t.entitled > 0
+	}
+	if a, b := suffers(t), suffers(u); a != b {
+		return a
+	}
+	return t.oldest > u.oldest
 }
 
 func (y *saying) help(s *snap, text string, slots int) {
