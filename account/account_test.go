@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +53,19 @@ func TestHidesNothing(t *testing.T) {
 	}
 	if _, err := account.New(plain{newFIFO(t)}).AppendBinary(nil); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("the snapshot of an account of a policy that cannot be saved: %v, want ErrUnsupported", err)
+	}
+}
+
+// What cannot be restored says who says so.
+func TestRestoreErrors(t *testing.T) {
+	for _, p := range []sojourn.Policy{plain{newFIFO(t)}, newFIFO(t)} {
+		err := account.New(p).Restore(account.New(newFIFO(t)).Facts(), nil)
+		if err == nil || !strings.HasPrefix(err.Error(), "account: ") {
+			t.Errorf("Restore of a %T from nothing: %v, want an error of package account", p, err)
+		}
+		if _, saves := sojourn.As[sojourn.Snapshotter](p); errors.Is(err, errors.ErrUnsupported) == saves {
+			t.Errorf("Restore of a %T from nothing: %v, want ErrUnsupported: %v", p, err, !saves)
+		}
 	}
 }
 

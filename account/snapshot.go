@@ -75,7 +75,10 @@ func (a *Account) Restore(facts iter.Seq[sojourn.Event], policy []byte) error {
 		}
 		a.apply(&ev)
 	}
-	return inside.Saved(policy).Restore(a.p)
+	if err := inside.Saved(policy).Restore(a.p); err != nil {
+		return fmt.Errorf("account: %w", err)
+	}
+	return nil
 }
 
 // restoreBefore reads how long attempts had been running when they were adopted.

@@ -34,7 +34,8 @@ type JobOrder[J, K any] struct {
 	// Group, unless nil, returns a number from 0 on for a key. Use it for keys that grow at different
 	// rates while time passes, with the rate as the group: the keys of one group keep their order until
 	// they are filed anew, and only where Less compares keys of two groups may the result depend on the
-	// time. A decision compares the firsts of all groups. Do not use it with Grows.
+	// time. A decision compares the firsts of all groups. Group and Grows exclude each other: they say in two ways how
+	// keys change, and NewJobs panics if both are set.
 	Group func(K) int
 
 	// Level, unless nil, returns the level of a reserve at which a job is filed for the
@@ -73,6 +74,9 @@ type Jobs[J, K any] struct {
 
 // NewJobs returns an empty queue.
 func NewJobs[J, K any](order JobOrder[J, K]) *Jobs[J, K] {
+	if order.Group != nil && order.Grows != nil {
+		panic("queue: JobOrder has Group and Grows, which exclude each other")
+	}
 	q := &Jobs[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: newFiling(order.Less, order.Prefix, order.Group)}}
 	q.Ledger.Supports = order.Supports
 	if !order.IgnoreLocality {

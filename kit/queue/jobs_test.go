@@ -130,3 +130,27 @@ func TestJobsArePhasesByTheKeyOfTheirJob(t *testing.T) {
 		})
 	})
 }
+
+// Group and Grows exclude each other, and each alone is well.
+func TestGroupOrGrows(t *testing.T) {
+	for n := range 4 {
+		order := JobOrder[struct{}, uint64]{
+			Key:  func(j *ledger.Job[struct{}]) uint64 { return j.Seq() },
+			Less: func(a, b uint64) bool { return a < b },
+		}
+		if n&1 != 0 {
+			order.Group = func(uint64) int { return 0 }
+		}
+		if n&2 != 0 {
+			order.Grows = func(*ledger.Job[struct{}], *ledger.Side) bool { return false }
+		}
+		func() {
+			defer func() {
+				if r := recover(); (r != nil) != (n == 3) {
+					t.Errorf("Group %v, Grows %v: panic %v", n&1 != 0, n&2 != 0, r)
+				}
+			}()
+			NewJobs(order)
+		}()
+	}
+}
