@@ -37,6 +37,10 @@ type Config struct {
 	// Faults makes attempts, assignments and nodes fail.
 	Faults Faults
 
+	// PoolChanges are the events of kind [sojourn.PoolChanged] that the policy is told, in the order of At. A policy without
+	// [sojourn.FeaturePools] is an error, and so is one that refuses a change.
+	PoolChanges []sojourn.Event
+
 	// Gangs, unless nil, makes every phase a gang, whose tasks start together.
 	Gangs *Gangs
 
@@ -159,7 +163,23 @@ func (c Config) Validate() error {
 		c.Network.check(c.Remote),
 		c.Cluster.check(),
 		c.Gangs.check(&c),
-		c.Faults.check(len(c.Cluster.Nodes)))
+		c.Faults.check(len(c.Cluster.Nodes)),
+		c.checkPoolChanges())
+}
+
+func (c *Config) checkPoolChanges() error {
+	last := sojourn.Time(0)
+	for i, ev := range c.PoolChanges {
+		name := fmt.Sprintf("PoolChanges[%d]", i)
+		if err := option.First("",
+			option.Want(ev.Kind == sojourn.PoolChanged, name+".Kind", ev.Kind, "PoolChanged"),
+			option.Want(ev.At >= last, name+".At", ev.At, "an instant from that of the change before on, %v", last),
+			option.Want(ev.Pool.Check() == nil, name+".Pool", ev.Pool, "a pool: %v", ev.Pool.Check())); err != nil {
+			return err
+		}
+		last = ev.At
+	}
+	return nil
 }
 
 func (e *Estimates) check() error {

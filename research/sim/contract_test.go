@@ -204,3 +204,43 @@ func TestGangsAndTheContract(t *testing.T) {
 		}
 	}
 }
+
+// Pools change in the middle of a run: one that is paused starts nothing, and goes on when it is not any more. What the run cannot do is an error.
+func TestPoolChanges(t *testing.T) {
+	change := func(at float64, p sojourn.Pool) sojourn.Event {
+		return sojourn.Event{Kind: sojourn.PoolChanged, At: sojourn.Time(at * 1e9), Pool: &p}
+	}
+	config := func(changes ...sojourn.Event) sim.Config {
+		p, err := fair.New(fair.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := job(1, 0, []float64{2, 2, 2})
+		j.Pool = "a"
+		return sim.Config{Cluster: uniform(1), Policy: p, Jobs: sim.Jobs(j), PoolChanges: changes}
+	}
+	_, st := run(t, config(change(0, sojourn.Pool{Name: "b", Weight: 3}), change(3, sojourn.Pool{Name: "a", Paused: true}), change(9, sojourn.Pool{Name: "a"}), change(99, sojourn.Pool{Name: "a"})))
+	checkGantt(t, st, `
+		1/0/0 slot 0 0s-2s
+		1/0/1 slot 0 2s-4s
+		1/0/2 slot 0 9s-11s
+	`)
+	r, _ := run(t, config(change(3, sojourn.Pool{Name: "a", Paused: true})))
+	if r.Unfinished != 1 {
+		t.Errorf("%d jobs are unfinished, want the one whose pool stays paused", r.Unfinished)
+	}
+	for want, changes := range map[string][]sojourn.Event{
+		"PoolChanges[1].At":   {change(3, sojourn.Pool{Name: "a"}), change(2, sojourn.Pool{Name: "a"})},
+		"PoolChanges[0].Kind": {{Kind: sojourn.Tick}},
+		"PoolChanges[0].Pool": {{Kind: sojourn.PoolChanged}},
+	} {
+		if _, err := sim.Run(t.Context(), config(changes...)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one of %s", err, want)
+		}
+	}
+	cfg := config(change(3, sojourn.Pool{Name: "a"}))
+	cfg.Policy = newFIFO(t)
+	if _, err := sim.Run(t.Context(), cfg); !errors.Is(err, sojourn.ErrUnsupported) {
+		t.Errorf("a policy without pools: %v, want ErrUnsupported", err)
+	}
+}

@@ -55,6 +55,11 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	pull, stop := iter.Pull2(cfg.Jobs)
 	defer stop()
 	e := newEngine(ctx, &cfg, pull)
+	if len(cfg.PoolChanges) > 0 {
+		if err := sojourn.FeaturePools.Check(e.supports); err != nil {
+			return nil, fmt.Errorf("sim: the policy cannot change pools: %w", err)
+		}
+	}
 	if err := e.run(); err != nil {
 		return nil, err
 	}
@@ -68,6 +73,7 @@ type engine struct {
 	void    []sojourn.JobID      // scratch
 	victims []sojourn.Preemption // scratch
 	idle    int                  // see maxIdle
+	pools   []sojourn.Event      // what is left of Config.PoolChanges
 }
 
 // newEngine returns the state before the first event.
@@ -76,6 +82,7 @@ func newEngine(ctx context.Context, cfg *Config, pull func() (*Job, error, bool)
 	a := arrivals{books: b, pull: pull, benches: make([]bench, len(b.free))}
 	e := &engine{faults: newFaults(attempts{arrivals: a, reports: heap.New(moment.before, moment.prefix)})}
 	e.running.Near = e.touch
+	e.pools = cfg.PoolChanges
 	if !cfg.NoAudit && cfg.Gangs == nil {
 		e.audit = newAudit(&e.books)
 	}
@@ -139,6 +146,9 @@ func (e *engine) nextInstant() (sojourn.Time, bool) {
 	if e.next != nil {
 		at = min(at, e.next.At)
 	}
+	if len(e.pools) > 0 {
+		at = min(at, e.pools[0].At)
+	}
 	if len(e.unreleased) > 0 {
 		at = min(at, e.unreleased[0].told.Release)
 	}
@@ -177,6 +187,11 @@ func (e *engine) instant() error {
 	if e.res.Finished > done {
 		if err := e.retest(); err != nil {
 			return err
+		}
+	}
+	for ; len(e.pools) > 0 && e.pools[0].At == e.now; e.pools = e.pools[1:] {
+		if err := e.observe(e.pools[0]); err != nil {
+			return fmt.Errorf("sim: the policy does not change a pool: %w", err)
 		}
 	}
 	e.enterDue()

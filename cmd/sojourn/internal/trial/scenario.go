@@ -9,8 +9,10 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/progress"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
@@ -24,6 +26,8 @@ type Scenario struct {
 	Unbound  error  // why there is none
 	Rolls    []*Roll
 	Part     int // in place of boundPart, unless 0
+
+	changes []sojourn.Event // of pools
 }
 
 // config returns the configuration of a run of one policy.
@@ -36,6 +40,9 @@ func (s *Scenario) config(spec catalog.Spec) (sim.Config, error) {
 	missing := s.Workload.Facts().Features &^ sojourn.Supports(p)
 	if err := s.Workload.Refuse(missing&^sojourn.Features(s.Drop), fmt.Sprintf("policy %v does not know", spec), remedy(missing, spec)); err != nil {
 		return sim.Config{}, err
+	}
+	if len(s.changes) > 0 && sojourn.Supports(p)&sojourn.FeaturePools == 0 {
+		return sim.Config{}, usage.Errorf("policy %v does not know %v, which %s uses", spec, sojourn.FeaturePools, format.Visible(s.PoolChanges))
 	}
 	jobs, err := s.Locality.place(s.Workload, s.Cluster, s.Seed)
 	if err != nil {
@@ -58,8 +65,10 @@ func (s *Scenario) config(spec catalog.Spec) (sim.Config, error) {
 		Preempt:    s.Preempt,
 		Retest:     s.Retest,
 		Gangs:      gangs,
-		Seed:       s.Seed,
-		Records:    true,
+
+		PoolChanges: s.changes,
+		Seed:        s.Seed,
+		Records:     true,
 	}, nil
 }
 

@@ -29,6 +29,9 @@ type Setup struct {
 	Gangs      Gangs
 	Seed       uint64
 
+	// PoolChanges names a history whose events say how pools change; "" for none.
+	PoolChanges string
+
 	// Drop names what jobs lose under policies that do not know it, which refuse such workloads otherwise.
 	Drop Dropped
 }
@@ -90,7 +93,11 @@ func (f *Setup) Open(ctx context.Context, stdin io.Reader) (*Scenario, error) {
 	if err := f.Locality.checkWorkload(w); err != nil {
 		return nil, err
 	}
-	return &Scenario{Setup: *f, Workload: w, Cluster: c}, f.Load.Apply(w, c)
+	changes, err := readPoolChanges(f.PoolChanges)
+	if err != nil {
+		return nil, err
+	}
+	return &Scenario{Setup: *f, Workload: w, Cluster: c, changes: changes}, f.Load.Apply(w, c)
 }
 
 // random reports whether anything depends on the seed.
