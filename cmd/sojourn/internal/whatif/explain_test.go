@@ -343,3 +343,17 @@ func TestQuantities(t *testing.T) {
 		}
 	}
 }
+
+// A job that has not started has waited from its arrival until the latest event.
+func TestStillWaiting(t *testing.T) {
+	w := waits(t, `sojourn history 1
+@0s SlotAdded 0
+@0s JobArrived 2 | 1x10s
+@0s Assign 0 -> 2/0/0#1
+@3s JobArrived 1 | 1x10s
+@9s Tick
+`)
+	if w.Start != nil || w.Waited != *at(6) {
+		t.Errorf("it started at %v, and waited for %v: want that it waits, for 6 s", w.Start, w.Waited)
+	}
+}

@@ -1,11 +1,15 @@
 package whatif
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // at returns a time in seconds.
@@ -110,6 +114,105 @@ func TestLaterText(t *testing.T) {
 		// The paragraph is broken at the width of a line.
 		if got := strings.ReplaceAll(tc.w.later(), "\n", " "); got != strings.ReplaceAll(tc.want, "\n", " ") {
 			t.Errorf("%q, want %q", got, tc.want)
+		}
+	}
+}
+
+func TestBeginning(t *testing.T) {
+	const free = " When it arrived, 1 of the 2 slots that it could use were free."
+	for _, tc := range []struct {
+		w    Wait
+		want string
+	}{
+		{Wait{Waited: *at(4)}, "Under fifo, job 1 arrived at 3 s and has waited for 4 s; it has not started." + free},
+		{Wait{Start: at(3)}, "Under fifo, job 1 arrived at 3 s and started at once." + free},
+		{Wait{Start: at(5), Waited: *at(2), Finish: at(9), Name: "n"}, "Under fifo, job 1 (n) arrived at 3 s, waited 2 s, and started at 5 s. It finished at 9 s." + free},
+		{Wait{Waited: *at(4), Release: at(8), Sequence: "s"}, "Under fifo, job 1 arrived at 3 s and has waited for 4 s; it has not started. It may not start before 8 s." +
+			` It may not start before the jobs of sequence "s" that arrived before it have ended.` + free},
+	} {
+		tc.w.Policy, tc.w.Job, tc.w.Arrival, tc.w.Free, tc.w.Slots = "fifo", 1, *at(3), 1, 2
+		if got := strings.ReplaceAll(strings.TrimSpace(tc.w.beginning()), "\n", " "); got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
+		}
+	}
+}
+
+// Ten jobs are listed, with what the policy compares where it tells.
+func TestListOfJobsAhead(t *testing.T) {
+	const line = "  job 2 had 1 task running and started 3 more.\n"
+	two := Ahead{Job: 2, Running: 1, Started: 3}
+	told := two
+	for n, want := range map[int]string{
+		0:  "",
+		1:  line,
+		10: strings.Repeat(line, 10),
+		11: strings.Repeat(line, 10) + "  and 1 more job; --json lists them\n",
+		13: strings.Repeat(line, 10) + "  and 3 more jobs; --json lists them\n",
+	} {
+		if got := (&Wait{Policy: "srpt"}).list(slices.Repeat([]Ahead{two}, n)); got != want {
+			t.Errorf("%d jobs: %q, want %q", n, got, want)
+		}
+	}
+	const want = "job 2 had 1 task running and started 3 more. srpt went first with size 2 s against 5 s"
+	for n, more := range []string{".", ", rank 0 against 1."} {
+		told.Quantities = []Quantity{{Key: "size", Own: "5 s", Ahead: "2 s"}, {Key: "rank", Own: "1", Ahead: "0"}}[:n+1]
+		if got := strings.Join(strings.Fields((&Wait{Policy: "srpt"}).list([]Ahead{told})), " "); got != want+more {
+			t.Errorf("%q, want %q", got, want+more)
+		}
+	}
+}
+
+// The table says when a job starts, or that it has, and how much sooner it finishes.
+func TestForecastTable(t *testing.T) {
+	span := func(n int) *Interval { return &Interval{*at(n - 1), *at(n), *at(n + 1)} }
+	f := Forecast{Policy: "fifo", Change: "srpt", Jobs: []Outlook{
+		{Job: 1, Started: true, Running: 2, Finish: span(9), ChangedFinish: span(7)},
+		{Job: 2, Start: span(4), Finish: span(9), ChangedFinish: span(12)},
+		{Job: 3, Start: span(4), Finish: span(9)},
+		{Job: 4, ChangedFinish: span(9)},
+	}}
+	var out strings.Builder
+	if err := f.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"1 0 0 2 has started 8 to 10 6 to 8 2",
+		"2 0 0 0 3 to 5 8 to 10 11 to 13 -3",
+		"3 0 0 0 3 to 5 8 to 10 - -",
+		"4 0 0 0 - - 8 to 10 -",
+	} {
+		if !slices.ContainsFunc(strings.Split(out.String(), "\n"), func(line string) bool { return strings.Join(strings.Fields(line), " ") == want }) {
+			t.Errorf("no line %q in\n%s", want, &out)
+		}
+	}
+}
+
+// One slot more is of the class of the first phase, on a node that no other is.
+func TestOneSlotMore(t *testing.T) {
+	c := sim.Cluster{Nodes: []sim.Node{{Name: "n1", Slots: []int{1}}, {Name: "n2", Slots: []int{0, 0, 1}}}}
+	j := &sim.Job{Job: sojourn.Job{Phases: []sojourn.Phase{{Tasks: 1, Class: 2}, {Tasks: 1}}}}
+	for _, uniform := range []bool{false, true} {
+		c.Uniform = uniform
+		want := sim.Node{Name: "n3", Slots: []int{0, 0, 1}}
+		if uniform {
+			want.Slots = []int{1}
+		}
+		if got := oneMore(c, j).Nodes; len(got) != 3 || !reflect.DeepEqual(got[2], want) {
+			t.Errorf("uniform %t: %+v, want one more: %+v", uniform, got, want)
+		}
+		if len(c.Nodes) != 2 {
+			t.Errorf("the cluster itself has changed: %+v", c)
+		}
+	}
+}
+
+// How much sooner is known if both times are.
+func TestSoonerNeedsBothTimes(t *testing.T) {
+	for _, tc := range []struct{ was, is, want *format.Seconds }{
+		{nil, nil, nil}, {at(3), nil, nil}, {nil, at(3), nil}, {at(3), at(1), at(2)}, {at(1), at(3), at(-2)}, {at(3), at(3), at(0)},
+	} {
+		if got := sooner(tc.was, tc.is); (got == nil) != (tc.want == nil) || got != nil && *got != *tc.want {
+			t.Errorf("%v and %v: %v, want %v", tc.was, tc.is, got, tc.want)
 		}
 	}
 }
