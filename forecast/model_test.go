@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/account"
 )
 
 // What is kept is bounded: the latest kinds, the latest jobs of each, and few tasks of jobs that have ended.
@@ -124,5 +125,33 @@ func TestWatchForgets(t *testing.T) {
 	observe(sojourn.Event{Kind: sojourn.TaskFailed, At: end.At, Task: sojourn.TaskID{Job: 2}, Attempt: 1, Slot: sojourn.Slot{ID: 1}})
 	if p, s := len(w.known.live), len(w.started); p != 0 || s != 0 {
 		t.Errorf("it keeps %d phases and %d starts of jobs that have ended", p, s)
+	}
+}
+
+// Jobs of one name whose tasks all took the same time have deviations, of 0. The variance is that of their rounding.
+func TestEqualTimesHaveAShape(t *testing.T) {
+	d := newDurations()
+	for id := range 3 {
+		for task := range 4 {
+			d.add(&sojourn.Job{ID: sojourn.JobID(id + 1), Name: "n", Phases: []sojourn.Phase{{Tasks: 4}}}, 0, task, 10*time.Second)
+		}
+	}
+	k := &kindState{}
+	k.learn(d.kinds[kindOf{name: "n"}].groups, times)
+	if len(k.shape.all) != 12 || slices.Min(k.shape.all) != 0 || slices.Max(k.shape.all) != 0 || k.shape.sigma != 0 || !k.fixed || !k.same {
+		t.Errorf("%+v, want twelve deviations of 0, and a time that is fixed", k)
+	}
+}
+
+// A model has moved for warmUp sweeps before the first draw, if a job is live.
+func TestModelsWarmUp(t *testing.T) {
+	live := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 2}}}
+	for _, jobs := range [][]account.Job{nil, {{Spec: live}}} {
+		d := newDurations()
+		d.add(live, 0, 0, time.Second)
+		m := newModel(times, &d, &standing{jobs: jobs}, rand.New(rand.NewPCG(1, 1)))
+		if want := warmUp * len(jobs); int(m.sweeps) != want {
+			t.Errorf("%d jobs are live: %d sweeps were made, want %d", len(jobs), m.sweeps, want)
+		}
 	}
 }
