@@ -80,6 +80,7 @@
 //   - weights: a job that is served would also be served if its weight were greater
 //   - greater weights: over whole histories, a job that has a greater weight from its arrival on
 //     is served no later, except by chance. A policy may ignore weights
+//   - revised weights: if weights matter, those that a revision tells do
 //   - lost work: an attempt that is refused, preempted or lost with its slot leaves its job in its
 //     place: as if it had never been started, while the same time passed; so does one that fails,
 //     unless one has failed before. A refusal may cost the place if one of the job was refused
@@ -155,7 +156,7 @@
 //
 // IdlesOnPurpose replaces work conservation by service. MayStarve drops both: jobs that are
 // left over at the end are cancelled. TellsSlotsApart drops the law of alike slots, and
-// IgnoresWeights those of weights and greater weights. Ages drops that of priorities. KeepsHistory drops the law of memory.
+// IgnoresWeights those of weights, greater and revised ones. Ages drops that of priorities. KeepsHistory drops the law of memory.
 // ChargesLostWork drops the law of lost work, but for attempts that fail, and ChargesFailures
 // drops it for these. Rejects allows the policy to refuse arrivals and revisions,
 // but only with a [sojourn.RejectedError]. NeedsEstimates, MaxPhases, Classes

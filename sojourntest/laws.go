@@ -23,6 +23,7 @@ const (
 	lawEpoch        = "epoch: only differences between times matter"
 	lawWeights      = "weights: a job that is served would also be served if its weight were greater"
 	lawHeavier      = "greater weights: over whole histories, a job that has a greater weight from its arrival on is served no later, except by chance"
+	lawRevised      = "revised weights: if weights matter, those that a revision tells do"
 	lawLost         = "lost work: an attempt that is refused, preempted or lost with its slot leaves its job in its place: as if it had never been started, while the same time passed; so does one that fails, unless one has failed before. A refusal may cost the place if one of the job was refused before and none has finished since"
 	lawFields       = "fields: the fields that an event's kind does not use are ignored"
 	lawPurity       = "purity: questions change nothing, in any order, between any two calls"

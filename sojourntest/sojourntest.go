@@ -37,7 +37,7 @@ type Options struct {
 	TellsSlotsApart bool
 
 	// IgnoresWeights: a greater weight of a job may make the policy serve it later. The laws of
-	// weights and of greater weights are not tested.
+	// weights, of greater weights and of revised weights are not tested.
 	IgnoresWeights bool
 
 	// ChargesLostWork: an attempt that is refused, preempted or lost with its slot may put its job

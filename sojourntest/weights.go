@@ -39,6 +39,7 @@ func checkWeights(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
 		return
 	}
 	o.features = sojourn.Supports(newPolicy())
+	matters, told := 0, 0 // races in which the weight matters, and those of them in which it does if a revision tells it
 	for shape := range plainJobs(&o, 1, 1, raceDeadline) {
 		for _, kind := range []sojourn.EventKind{sojourn.JobArrived, sojourn.JobAdopted} {
 			var all [len(reweighed)]standing
@@ -47,6 +48,14 @@ func checkWeights(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
 				was := r.run(newPolicy, r.jobs[r.job].Weight)
 				for k, other := range reweighed {
 					light, heavy := was, r.run(newPolicy, other.weight(r.jobs[r.job].Weight))
+					if light != nil && heavy != nil && heavy.sum != light.sum {
+						matters++
+						r.revised = true
+						if again := r.run(newPolicy, other.weight(r.jobs[r.job].Weight)); again == nil || again.sum != light.sum {
+							told++
+						}
+						r.revised = false
+					}
 					if other.less {
 						light, heavy = heavy, light
 					}
@@ -57,6 +66,10 @@ func checkWeights(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
 				}
 			}
 		}
+	}
+	if matters >= 16 && told == 0 {
+		tb.Fatalf("law of %s\nIn %d histories another weight of a job changes when its tasks start, and in none of them if a revision tells it "+
+			"at the instant at which the job arrives.", lawRevised, matters)
 	}
 }
 
@@ -132,6 +145,7 @@ type race struct {
 	tasks    []time.Duration // how long each task of a job takes
 	slots    int             // of each class
 	job      int             // the one that is weighed anew
+	revised  bool            // at once, by a revision
 }
 
 const raceDeadline = sojourn.Time(10 * time.Hour)
@@ -198,7 +212,11 @@ func (r *race) run(newPolicy func() sojourn.Policy, weight float64) *finish {
 			if next == r.job {
 				job.Weight = weight
 			}
-			if !l.observe(sojourn.Event{Kind: r.kind, Job: job}) {
+			first := job
+			if next == r.job && r.revised {
+				first = r.jobs[next]
+			}
+			if !l.observe(sojourn.Event{Kind: r.kind, Job: clone(first)}) || first != job && !l.observe(sojourn.Event{Kind: sojourn.JobRevised, Job: job}) {
 				return nil
 			}
 		}

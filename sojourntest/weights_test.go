@@ -114,3 +114,30 @@ func TestGreaterWeights(t *testing.T) {
 		}
 	}
 }
+
+// A policy that keeps the weight with which a job came passes the other laws: its job would be served with more weight as well.
+func TestRevisedWeights(t *testing.T) {
+	const unit = 1 << 52
+	for name, tc := range map[string]struct {
+		first, later uint64 // how far the weight counts in the ticket when a job comes, and when it starts a task
+		ok           bool
+	}{
+		"when a job comes and when it starts a task": {1, 1, true},
+		"when it starts a task":                      {0, 1, true},
+		"when it comes":                              {1, 0, false},
+		"never":                                      {0, 0, true},
+	} {
+		got := recorded(t, func(tb rapid.TB) {
+			checkWeights(tb, newWeigher(func(d draw) uint64 {
+				part := tc.later
+				if d.kind != 0 {
+					part = tc.first
+				}
+				return (1 + d.random) * (1 + part*(unit/d.weight))
+			}), Options{})
+		})
+		if tc.ok != (got == "") || !tc.ok && !strings.Contains(got, "law of revised weights: ") {
+			t.Errorf("the weight counts %s: sojourntest says\n%s", name, got)
+		}
+	}
+}
