@@ -58,6 +58,8 @@ func (r *attempts) check(id sojourn.SlotID, a sojourn.Assignment) (*job, error) 
 		return nil, r.breach("assigned task %v, which does not exist", a.Task)
 	case !j.present:
 		return nil, r.breach("assigned task %v before the release of its job at %v, or before those of its sequence", a.Task, j.told.Release)
+	case j.told.Parallelism != 0 && j.running >= j.told.Parallelism:
+		return nil, r.breach("assigned task %v while as many tasks of its job run as may: %d", a.Task, j.running)
 	case j.phases[p].class != s.Class:
 		return nil, r.breach("assigned task %v of class %d to slot %d of class %d", a.Task, j.phases[p].class, id, s.Class)
 	case !j.open(p):
@@ -91,6 +93,7 @@ func (r *attempts) start(id sojourn.SlotID, a sojourn.Assignment) error {
 	}
 	*j.task(a.Task) = task(a.Attempt)<<2 | running
 	j.phases[p].pending--
+	j.running++
 	r.pending(j, p)
 
 	r.seq++
@@ -277,6 +280,7 @@ func (r *attempts) giveBack(s *slot) {
 // release makes a slot free.
 func (r *attempts) release(s *slot, outcome Outcome) {
 	s.job.held += r.now.Sub(s.start)
+	s.job.running--
 	r.running.Remove(uint32(s.ID))
 	if r.net.active(s.ID) {
 		r.net.sum.Cut++

@@ -31,6 +31,7 @@ type job struct {
 	homes   []sojourn.NodeID // the node of the output of each task, 0 if none; nil unless outputs can be lost
 	left    int              // tasks that are not finished
 	present bool             // released, and the first of its Sequence
+	running uint32           // live attempts
 	started bool             // an attempt has started
 	held    time.Duration    // how long its ended attempts held slots
 	record  JobRecord

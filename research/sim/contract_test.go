@@ -75,6 +75,16 @@ func TestFluidSharingBeginsAtTheRelease(t *testing.T) {
 	}
 }
 
+// A policy that says that it keeps Parallelism, and does not, is stopped.
+func TestParallelismIsHeldTo(t *testing.T) {
+	j := job(1, 0, []float64{2, 2, 2})
+	j.Parallelism = 2
+	_, err := sim.Run(t.Context(), sim.Config{Cluster: uniform(3), Policy: boaster{newTable(first)}, Jobs: sim.Jobs(j)})
+	if bad := (*sim.PolicyError)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), "assigned task 1/0/2 while as many tasks of its job run as may: 2") {
+		t.Errorf("a third task of a job of parallelism 2: %v", err)
+	}
+}
+
 // A boaster says that it knows everything.
 type boaster struct{ *table }
 

@@ -6,9 +6,11 @@ import (
 	"io"
 	"iter"
 	"math/bits"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
@@ -19,6 +21,7 @@ type swfWriter struct {
 	names, queues numbering
 	flattened     int // jobs whose tasks are not alike
 	rounded       int // jobs with times that are no whole seconds
+	plain         int // jobs of which more was said than a record can hold
 }
 
 // A numbering gives numbers to texts, from 1 on in the order in which they appear.
@@ -77,6 +80,9 @@ func writeSWF(to, notes io.Writer, jobs iter.Seq2[*sim.Job, error]) error {
 	if w.flattened > 0 {
 		fmt.Fprintf(notes, "jobs whose tasks are not alike, written with the processors of their widest phase and the same work: %d\n", w.flattened)
 	}
+	if w.plain > 0 {
+		fmt.Fprintf(notes, "jobs written without their weights, deadlines, priorities, bounds on parallelism, releases, sequences or costs: %d\n", w.plain)
+	}
 	if w.rounded > 0 {
 		fmt.Fprintf(notes, "jobs with times rounded to whole seconds: %d\n", w.rounded)
 	}
@@ -126,6 +132,9 @@ func (w *swfWriter) write(n int, j *sim.Job) error {
 	}
 	if !alike {
 		w.flattened++
+	}
+	if j.Weight != 0 || j.Deadline != 0 || j.Features()&^sojourn.FeatureNeeds != 0 || slices.ContainsFunc(j.Times, func(t sim.Times) bool { return t.Costs != nil }) {
+		w.plain++
 	}
 	if !whole {
 		w.rounded++
