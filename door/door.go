@@ -21,6 +21,8 @@ type Door struct {
 	pool *live.Pool
 	own  bool // NewFair has made the pool
 
+	halfLife time.Duration // of debts, in the policy of NewFair; 0 if it is not known
+
 	reading atomic.Int64 // bodies
 
 	mu       sync.Mutex // held before the lock of the pool
@@ -30,13 +32,16 @@ type Door struct {
 	line
 }
 
+const halfLife = 20 * time.Second
+
 // NewFair returns a door that lets in inFlight requests at a time, fair between tenants by the time that they are in the handler, and
-// between the sessions of a tenant. It has the order of package fair.
+// between the sessions of a tenant. It has the order of package fair, with a half-life of 20 s: what a tenant has had beyond the others
+// counts half after 20 s without requests.
 func NewFair(inFlight int, o Options) (*Door, error) {
 	if inFlight < 1 || inFlight > sojourn.MaxSlots {
 		return nil, fmt.Errorf("door: InFlight is %d: want 1 to %d", inFlight, sojourn.MaxSlots)
 	}
-	policy, err := fair.New(fair.Options{})
+	policy, err := fair.New(fair.Options{HalfLife: halfLife})
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +53,7 @@ func NewFair(inFlight int, o Options) (*Door, error) {
 	if err != nil {
 		return nil, errors.Join(err, pool.Close(context.Background()))
 	}
-	d.own = true
+	d.own, d.halfLife = true, halfLife
 	return d, nil
 }
 

@@ -75,6 +75,20 @@ func (d *Door) meanHeld(t *tenant) float64 {
 	return t.held
 }
 
+// tagNow returns the tag of a tenant if a request of it came now.
+func (d *Door) tagNow(t *tenant) float64 {
+	if t.here() > 0 {
+		return t.tag
+	}
+	left := 1.0
+	if d.halfLife > 0 && t.tag > d.at {
+		idle := time.Since(t.left)
+		halves, part := math.Ldexp(1, -int(min(idle/d.halfLife, 6))), float64(idle%d.halfLife)/float64(2*d.halfLife)
+		left = max(halves*(1-part), 1.0/64)
+	}
+	return d.at + float64(max(t.tag-d.at, 0)*left)
+}
+
 // Expect returns how long a request of a tenant would wait that came now, as far as is known: what is served before it, at the rate at
 // which requests leave. It is good for the order of package fair, with tenants of equal weights. docs/door.md has its errors. It takes
 // time in proportion to the number of tenants (TestExpectTakesLittle).
@@ -94,11 +108,7 @@ func (d *Door) expect(t *tenant, own int) time.Duration {
 	if d.waiting+d.running < d.inFlight {
 		return 0
 	}
-	tag := t.tag
-	if t.here() == 0 {
-		tag = max(tag, d.at)
-	}
-	at := tag + float64(float64(own)*d.meanCost(t)) // its tag when it is the next one of the tenant
+	at := d.tagNow(t) + float64(float64(own)*d.meanCost(t)) // its tag when it is the next one of the tenant
 	work := float64(own) * d.meanHeld(t)
 	for id := range d.largest.All() {
 		u := d.ids[id]

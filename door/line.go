@@ -49,6 +49,7 @@ type tenant struct {
 
 	tag, cost, held float64 // see expect.go
 	ended           int
+	left            time.Time // when its last request left the door
 
 	told time.Time     // when it was last asked how long one would wait
 	wait time.Duration // what the answer was
@@ -82,7 +83,7 @@ func (d *Door) arrive(p *Pass, name string) error {
 	}
 	p.t = t
 	if t.here() == 0 {
-		t.tag = max(t.tag, d.at)
+		t.tag = d.tagNow(t)
 	}
 	t.waiting++
 	d.waiting++
@@ -276,6 +277,7 @@ func (d *Door) depart(p *Pass) {
 		d.finish(p)
 		d.resize(p.t)
 	}
+	p.t.left = time.Now()
 	d.forget(p.t, false)
 	if d.waiting+d.running > 0 {
 		return

@@ -48,6 +48,11 @@
 // (TestPoolThatLeavesKeepsItsDebt), and leave nothing behind (TestPoolsThatVanishLeaveNothing). A pool of endless
 // tasks leaves a quarter of the slots to one of short tasks at least (TestPoolWhoseTasksNeverEnd).
 //
+// A pool that has had more than its siblings and goes has that to wait for when it comes back, as long as they have not caught up. With a
+// HalfLife it has half as much to wait for after each half-life in which it had nothing to start and ran nothing (TestHalfLife). The
+// bounds stay (TestHalfLifeWithinTheBound), and nobody waits for ever (TestPoolsThatComeAndGoLetOthersPass): a sixty-fourth is
+// never forgotten.
+//
 // A pool that is served for its minimum is charged for it, and gets more only when it is its turn by tag. One
 // with a minimum leaves no debt. A pool at a limit counts as one that has nothing to start. A pool that
 // declines slots, or waits for locality, keeps its tag: when it takes slots again, it gets what it let pass before

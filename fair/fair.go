@@ -70,6 +70,7 @@ func New(opts Options) (*Policy, error) {
 		preempt: newPreemption(opts.Preemption),
 	}
 	p.membership = inside.MemberOf(p.joinCluster)
+	p.halfLife = opts.HalfLife
 	p.connect(!opts.IgnoreLocality && opts.picks(described), opts.delays())
 	return p, nil
 }
@@ -92,7 +93,7 @@ func (p *Policy) reset() {
 		preempt: newPreemption(old.preempt.Preemption),
 	}
 	p.membership = old.membership
-	p.outer = old.outer
+	p.outer, p.halfLife = old.outer, old.halfLife
 	p.connect(old.index != nil, old.delay)
 }
 

@@ -31,6 +31,7 @@ func TestConformance(t *testing.T) {
 			"b": {Weight: 3},
 		},
 		Preemption: fair.Preemption{MinTimeout: 2 * time.Second, FairTimeout: 3 * time.Second, Interval: time.Second, Limit: 2},
+		HalfLife:   3 * time.Second,
 	}
 	changed := fair.Options{
 		Pools: map[string]fair.Pool{
@@ -109,7 +110,9 @@ func TestConformanceOfAllOptions(t *testing.T) {
 			}
 			return s
 		}
-		o.Order = rapid.SampledFrom([]fair.Order{fair.Running, fair.Service}).Draw(t, "order")
+		if o.Order = rapid.SampledFrom([]fair.Order{fair.Running, fair.Service}).Draw(t, "order"); o.Order == fair.Service {
+			o.HalfLife = wait("half-life")
+		}
 		o.Ties = rapid.SampledFrom([]fair.Ties{fair.LeastService, fair.RoundRobin, fair.LeastWork, fair.Arrival}).Draw(t, "ties")
 		if o.IgnoreLocality = bit("ignore locality"); !o.IgnoreLocality {
 			o.Delay = wait("delay")

@@ -65,6 +65,12 @@ type Options struct {
 	// Delay, the timeouts of Preemption, and pools with a Min or a Policy.
 	Cost Cost
 
+	// HalfLife, unless zero, is the time after which half of what a pool has had beyond its siblings is forgotten, while it runs nothing
+	// and is not served. Pools that always have work gain nothing by it beside each other, so that the bounds of the order
+	// hold. One sixty-fourth is kept, so that nobody waits for ever beside those that come and go. It excludes the order Running,
+	// Cost and Places (TestHalfLife).
+	HalfLife time.Duration
+
 	// Places, unless zero, says that tasks are gangs of package gang on a cluster of so many places: the
 	// Places of [gang.Options]. A task of a class then counts as many times as the class is wide, and service is
 	// counted over all classes together, so that shares are of places: see "Gangs" in the comment of the
@@ -209,6 +215,8 @@ func (o *Options) validate() error {
 		option.Choice("Order", o.Order),
 		option.Choice("Ties", o.Ties),
 		option.AtLeast("Delay", o.Delay, 0),
+		option.AtLeast("HalfLife", o.HalfLife, 0),
+		option.Want(o.HalfLife == 0 || o.Order == Service && o.Cost == nil && o.Places == 0, "HalfLife", o.HalfLife, "0s with another order than service, with Cost, and with Places"),
 		option.Want(o.Delay == 0 || !o.IgnoreLocality, "IgnoreLocality", o.IgnoreLocality, "false with a Delay, of %v", o.Delay),
 		option.Pointed(o.RackDelay, func(d time.Duration) error {
 			return option.Want(d == 0 || d > 0 && o.Delay > 0, "RackDelay", d, "at least 0s, and 0s without Delay")

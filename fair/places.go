@@ -176,7 +176,8 @@ func (t *tree) queue(n *pool, c sojourn.Class) {
 			nc.account.SetWeight(n.conf.weight)
 			from := nc.account.Tag()
 			t.lift(n, c)
-			nc.lifted = lifted{from, t.ledger.Now(), from.Before(nc.account.Tag())}
+			t.forget(n, c)
+			nc.lifted = lifted{from, t.ledger.Now(), from != nc.account.Tag()}
 			nc.queued = true
 		}
 	}
@@ -185,12 +186,13 @@ func (t *tree) queue(n *pool, c sojourn.Class) {
 // unqueue takes the lift back of a pool that had something to start for no longer than this instant: one whose tasks are
 // reported as held right after the event that brought them stands where it stood.
 func (t *tree) unqueue(n *pool, c sojourn.Class) {
-	nc := n.class(c)
-	nc.queued = false
-	if nc.lifted.holds(t.ledger.Now()) {
+	nc, now := n.class(c), t.ledger.Now()
+	if nc.lifted.holds(now) {
 		nc.account.Return(nc.lifted.from)
+	} else if nc.queued {
+		nc.idle = now
 	}
-	nc.lifted = lifted{}
+	nc.queued, nc.lifted = false, lifted{}
 }
 
 // key returns the key of a pool that can be served.

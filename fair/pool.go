@@ -78,7 +78,8 @@ type poolClass struct {
 	// For the order Service only.
 	account sfq.Account // among its siblings; not of the root
 	lifted  lifted
-	clock   sfq.Clock // of the pools below
+	idle    sojourn.Time // when it last ran something or had something to start; only if it does not now
+	clock   sfq.Clock    // of the pools below
 	mean    mean
 	starts  wide.Uint128 // the sum of the instants at which what runs was started
 	late    uint64       // by how much what runs was overdue when the pool was charged last, less what has ended
@@ -256,7 +257,8 @@ func (n *pool) newClass(c sojourn.Class) *poolClass {
 	for int(c) >= len(n.classes) {
 		nc := poolClass{turn: n.turn, before: n.turn}
 		if n.parent != nil {
-			nc.account = n.parent.class(sojourn.Class(len(n.classes))).clock.Enter(n.name, n.conf.weight)
+			account, since := n.parent.class(sojourn.Class(len(n.classes))).clock.Enter(n.name, n.conf.weight)
+			nc.account, nc.idle = account, sojourn.Time(since)
 		}
 		n.classes = append(n.classes, nc)
 	}

@@ -115,7 +115,7 @@ func (t *tree) price(ev *sojourn.Event, ch ledger.Change[member]) {
 			nc := &n.classes[i]
 			nc.clock, nc.late, nc.mean, nc.most, nc.lifted = sfq.Clock{}, 0, mean{}, wide.Uint128{}, lifted{}
 			if n.parent != nil {
-				nc.account = nc.clock.Enter("", n.conf.weight)
+				nc.account, _ = nc.clock.Enter("", n.conf.weight)
 			}
 		}
 	})
@@ -167,6 +167,22 @@ func (t *tree) charge(n *pool, c sojourn.Class, cost uint64, slot sojourn.SlotID
 func (t *tree) lift(n *pool, c sojourn.Class) {
 	nc := n.class(c)
 	n.parent.class(c).clock.Lift(&nc.account, nc.late+t.overdue(n, c))
+}
+
+// forget takes from a pool that begins to have something to start what it has lost since it ran nothing and was not served: a half
+// in each half-life of what it is ahead of the sibling that comes first. Nobody waits for ever: none that comes back passes that
+// sibling, and each stays ahead of it by a sixty-fourth of what it was, so that the least tag of those that wait rises with each round.
+func (t *tree) forget(n *pool, c sojourn.Class) {
+	nc := n.class(c)
+	if t.halfLife == 0 || nc.account.Outstanding() > 0 {
+		return
+	}
+	up := n.parent
+	var first sfq.Tag
+	if id, ok := t.firstPool(up, c, false); ok {
+		first = t.effective(up.pools[id], c)
+	}
+	up.class(c).clock.Fade(&nc.account, first, uint64(t.ledger.Now().Sub(nc.idle)), uint64(t.halfLife))
 }
 
 // A lifted says where a pool stood when it was made level with others. It holds at that instant only, and until an attempt is
@@ -265,6 +281,9 @@ func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], spent time.Du
 				nc.late = 0
 			}
 		}
+		if !nc.queued && nc.account.Outstanding() == 0 {
+			nc.idle = ev.At
+		}
 	}
 }
 
@@ -284,7 +303,7 @@ func (n *pool) keepDebts() {
 		if i >= len(n.classes) || i < len(n.conf.min) && n.conf.min[i] > 0 {
 			clock.Trim(left)
 		} else {
-			clock.Leave(n.name, &n.classes[i].account, left)
+			clock.Leave(n.name, &n.classes[i].account, left, int64(n.classes[i].idle))
 		}
 	}
 }

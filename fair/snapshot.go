@@ -149,6 +149,7 @@ func (nc *poolClass) save(w *snapshot.Writer, order Order, root bool, now sojour
 			nc.account.Save(w)
 			w.Uint(nc.late)
 			nc.lifted.save(w, now)
+			w.Time(nc.idle)
 		}
 		w.Uint(nc.mean.time)
 		w.Uint(nc.mean.cost)
@@ -402,8 +403,10 @@ func (nc *poolClass) restore(r *snapshot.Reader, order Order, root bool, now soj
 			nc.account, nc.late = sfq.RestoreAccount(r), r.Below(sfq.MaxCost+1)
 			r.Check(nc.late == 0 || nc.account.Outstanding() > 0, "a pool is late that runs nothing")
 			nc.lifted.restore(r, now)
+			nc.idle = r.Time()
 			tag := nc.account.Tag()
-			r.Check(!nc.lifted.set || nc.queued && nc.lifted.from.Weight() == tag.Weight() && nc.lifted.from.Before(tag), "a pool was made level that was not behind")
+			r.Check(!nc.lifted.set || nc.queued && nc.lifted.from.Weight() == tag.Weight(), "a pool was made level that has nothing to start")
+			r.Check(nc.idle <= now, "a pool is idle since an instant to come")
 		}
 		nc.mean = mean{r.Below(1 << 63), r.Below(1 << 63), r.Below(17)}
 		r.Check(nc.mean.of > 0 || nc.mean.time == 0 && nc.mean.cost == 0, "the mean of nothing")

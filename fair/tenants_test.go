@@ -482,8 +482,11 @@ func TestIdleTenantWaitsForNoRound(t *testing.T) {
 // A pool with two tasks is served twice, although others come for one task each and go again, so that
 // one is there at any time: the same three, or new ones.
 func TestPoolsThatComeAndGoLetOthersPass(t *testing.T) {
-	for _, names := range []int{3, 1 << 20} {
-		s := newSite(t, 1, fair.Options{})
+	for _, tc := range []struct {
+		names int
+		half  time.Duration
+	}{{3, 0}, {1 << 20, 0}, {3, 1}, {3, time.Second}, {3, time.Hour}, {1 << 20, time.Second}} {
+		s, names := newSite(t, 1, fair.Options{HalfLife: tc.half}), tc.names
 		served := 0
 		for i := range 100 {
 			if i == 5 {
@@ -493,7 +496,7 @@ func TestPoolsThatComeAndGoLetOthersPass(t *testing.T) {
 			s.until(time.Duration(i) * time.Second)
 		}
 		if served != 2 {
-			t.Errorf("%d names: z was served %d times of 2 beside %d others", names, served, len(s.log))
+			t.Errorf("%d names, half-life %v: z was served %d times of 2 beside %d others", names, tc.half, served, len(s.log))
 		}
 	}
 }
@@ -517,20 +520,25 @@ func TestPoolThatLeavesKeepsItsDebt(t *testing.T) {
 // attempts, slots that come and go, estimates that are wrong, nested pools, jobs beside them and two classes. N is the greatest
 // number of slots of a class; c is twice the longest task, since what has failed is charged together with the
 // attempt after it, and a sixteenth more.
-func TestServiceWithinTheBound(t *testing.T) { serviceWithinTheBound(t, 0) }
+func TestServiceWithinTheBound(t *testing.T) { serviceWithinTheBound(t, 0, fair.Options{}) }
 
 // If ends tell of costs, which have nothing to do with how long tasks take, costs are what pools get by their weights: within the
 // same bound, with c twice the greatest cost.
-func TestCostWithinTheBound(t *testing.T) { serviceWithinTheBound(t, 1000) }
+func TestCostWithinTheBound(t *testing.T) { serviceWithinTheBound(t, 1000, fair.Options{}) }
+
+// A half-life changes nothing for pools that always have work.
+func TestHalfLifeWithinTheBound(t *testing.T) {
+	serviceWithinTheBound(t, 0, fair.Options{HalfLife: 3})
+}
 
 // serviceWithinTheBound runs pools whose ends tell of costs of up to 20 units, or of none if the unit is 0.
-func serviceWithinTheBound(t *testing.T, unit int64) {
+func serviceWithinTheBound(t *testing.T, unit int64, opts fair.Options) {
 	const longest = 20
 	worst := 0.0
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		weight := map[string]int64{}
-		opts := fair.Options{Pools: map[string]fair.Pool{}}
+		opts.Pools = map[string]fair.Pool{}
 		up := ""
 		if r.IntN(2) == 0 {
 			up = "team/"

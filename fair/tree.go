@@ -2,6 +2,7 @@ package fair
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/gang"
@@ -59,6 +60,8 @@ type tree struct {
 	turn    turn     // whose it is; only if ranked
 	guesses guesses  // of running attempts; only if the order is Service
 	priced  bool     // an end has told of a cost; only if the order is Service
+
+	halfLife time.Duration // of debts; 0 if none is forgotten
 }
 
 func newTree(order Order, ties Ties, strict bool, costs *costs, widths gang.Widths, described, plain *conf, reserved reserve.Options) *tree {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math/bits"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/internal/heap"
@@ -117,8 +118,9 @@ type debts struct {
 }
 
 type debt struct {
-	name string
-	tag  Tag
+	name  string
+	tag   Tag
+	since int64
 }
 
 // Advance is to be called before a flow is charged, with its tag or the least tag of the flows that
@@ -145,33 +147,33 @@ func (d *debts) drop() {
 	heap.Release(d.table, &d.spare, id)
 }
 
-// Enter returns the account of a flow that joins. It has the debt that a flow of this name has left,
-// or stands at virtual time. The weight is from 1 to [MaxWeight].
-func (c *Clock) Enter(name string, weight uint64) Account {
+// Enter returns the account of a flow that joins. It has the debt that a flow of this name has left, with what [Clock.Leave] was told
+// of it, or stands at virtual time. The weight is from 1 to [MaxWeight].
+func (c *Clock) Enter(name string, weight uint64) (a Account, since int64) {
 	if weight == 0 || weight > MaxWeight {
 		panic(fmt.Sprintf("flow: a weight of %d", weight))
 	}
 	at := c.now
 	if d := c.debts; d != nil {
 		if id, ok := d.ids[name]; ok {
-			at = d.table[id].tag
+			at, since = d.table[id].tag, d.table[id].since
 			d.order.Remove(id)
 			delete(d.ids, name)
 			heap.Release(d.table, &d.spare, id)
 		}
 	}
-	return Account{tag: at.of(weight)}
+	return Account{tag: at.of(weight)}, since
 }
 
 // Leave keeps the debt of a flow that goes, while there is one, for a flow of the same name. left is
 // the number of flows that remain, and so many debts are kept at most: virtual time passes others,
-// the least one first.
-func (c *Clock) Leave(name string, a *Account, left int) {
+// the least one first. since is an instant that the flow of this name gets back.
+func (c *Clock) Leave(name string, a *Account, left int, since int64) {
 	if c.now.Before(a.tag) {
 		if c.debts == nil {
 			c.debts = newDebts()
 		}
-		c.debts.add(name, a.tag)
+		c.debts.add(debt{name, a.tag, since})
 	}
 	c.Trim(left)
 }
@@ -188,10 +190,10 @@ func newDebts() *debts {
 	return &debts{ids: make(map[string]uint32), order: heap.New(Tag.Before, func(t Tag) (hi, lo uint64) { return t.Prefix(0) })}
 }
 
-func (d *debts) add(name string, tag Tag) {
-	id := heap.Allot(&d.table, &d.spare, debt{name, tag})
-	d.ids[name] = id
-	d.order.Set(id, tag)
+func (d *debts) add(x debt) {
+	id := heap.Allot(&d.table, &d.spare, x)
+	d.ids[x.name] = id
+	d.order.Set(id, x.tag)
 }
 
 // Debts returns how many debts are kept of flows that have gone.
@@ -217,7 +219,24 @@ func (c *Clock) Lift(a *Account, credit uint64) {
 	}
 }
 
-// Return takes a lift back, where nothing was charged, settled or weighted since: from is the tag before it.
+// Fade takes from how far a flow is ahead of a tag, or of virtual time if that is greater, what it loses in a time in which it is not
+// served: a half in each half-life, and in a part of one the same part of the half; but never more than 63 of 64.
+func (c *Clock) Fade(a *Account, of Tag, time, half uint64) {
+	if of.Before(c.now) {
+		of = c.now
+	}
+	if !of.Before(a.tag) {
+		return
+	}
+	ahead := a.tag.Service(of).Clamp63()
+	hi, lo := bits.Mul64(ahead>>min(time/half, 63), 2*half-time%half)
+	left, _ := bits.Div64(hi, lo, 2*half)
+	if to := of.of(a.tag.weight).Plus(max(left, ahead/64, 1)); to.Before(a.tag) {
+		a.tag = to
+	}
+}
+
+// Return takes a change of the tag back, where nothing was charged, settled or weighted since: from is the tag before it.
 func (a *Account) Return(from Tag) { a.tag = from }
 
 // Owes reports whether the debt of a flow of this name is kept.
@@ -237,8 +256,10 @@ func (c *Clock) Save(w *snapshot.Writer) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.debts.ids)) {
+		x := &c.debts.table[c.debts.ids[name]]
 		w.String(name)
-		c.debts.table[c.debts.ids[name]].tag.Save(w)
+		x.tag.Save(w)
+		w.Int(x.since)
 	}
 }
 
@@ -251,14 +272,14 @@ func RestoreClock(r *snapshot.Reader, left int) Clock {
 	last := ""
 	for i := range n {
 		name := r.String()
-		tag := RestoreTag(r)
+		tag, since := RestoreTag(r), r.Int()
 		if !r.Check(i == 0 || last < name, "debts are out of order") || !r.Check(c.now.Before(tag) && tag.weight > 0, "a debt that was passed") {
 			break
 		}
 		if c.debts == nil {
 			c.debts = newDebts()
 		}
-		c.debts.add(name, tag)
+		c.debts.add(debt{name, tag, since})
 		last = name
 	}
 	return c

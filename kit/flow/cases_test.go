@@ -169,14 +169,14 @@ func TestMemory(t *testing.T) {
 	var c sfq.Clock
 	var accounts []sfq.Account
 	for i := range 1000 {
-		a := c.Enter(fmt.Sprint(i), 1)
+		a, _ := c.Enter(fmt.Sprint(i), 1)
 		a.Charge(uint64(i))
 		a.Settle(uint64(i), sfq.Cost(uint64(i)))
 		accounts = append(accounts, a)
 	}
 	for i := range accounts {
 		left := len(accounts) - 1 - i
-		c.Leave(fmt.Sprint(i), &accounts[i], left)
+		c.Leave(fmt.Sprint(i), &accounts[i], left, 0)
 		if c.Debts() > left {
 			t.Fatalf("%d debts beside %d flows", c.Debts(), left)
 		}

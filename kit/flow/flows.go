@@ -88,7 +88,8 @@ func New(options Options) *Flows {
 
 func (f *Flows) reset() {
 	*f = Flows{options: f.options}
-	heap.Allot(&f.nodes, &f.spare, &node{Account: new(sfq.Clock).Enter("", 1)})
+	root, _ := new(sfq.Clock).Enter("", 1)
+	heap.Allot(&f.nodes, &f.spare, &node{Account: root})
 }
 
 func (f *Flows) node(n Flow) *node {
@@ -130,7 +131,8 @@ func (f *Flows) Join(below Flow, name string, weight uint64) (Flow, error) {
 		up.below, up.busy = make(map[string]*node), heap.New(less, key.prefix)
 	}
 	f.turns++
-	x = &node{Account: up.clock.Enter(name, weight), name: name, parent: up, depth: up.depth + 1, turn: f.turns}
+	account, _ := up.clock.Enter(name, weight)
+	x = &node{Account: account, name: name, parent: up, depth: up.depth + 1, turn: f.turns}
 	x.flow = Flow(heap.Allot(&f.nodes, &f.spare, x))
 	x.id = heap.Allot(&up.kids, &up.gaps, x)
 	up.below[name] = x
@@ -161,7 +163,7 @@ func (f *Flows) retire(x *node) {
 	delete(up.below, x.name)
 	heap.Release(up.kids, &up.gaps, x.id)
 	heap.Release(f.nodes, &f.spare, uint32(x.flow))
-	up.clock.Leave(x.name, &x.Account, up.live)
+	up.clock.Leave(x.name, &x.Account, up.live, 0)
 }
 
 // Find returns the flow of a name below another one; false if there is none.

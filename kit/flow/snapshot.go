@@ -8,7 +8,7 @@ import (
 )
 
 // The credit may change, so it is not listed.
-var header = snapshot.Header{Policy: "flow", Version: 1}
+var header = snapshot.Header{Policy: "flow", Version: 2}
 
 // AppendBinary appends a snapshot of f: all flows with their numbers, and what they had. It never
 // returns an error.

@@ -50,6 +50,10 @@ type fairOptions struct {
 	// that run nothing there. Zero means no reserve. It excludes Delay and preemption.
 	Reserve float64
 
+	// HalfLife is the time after which half of what a pool has had beyond the others is forgotten, while it runs nothing and is not
+	// served. Zero forgets nothing. It excludes the order running and Places.
+	HalfLife time.Duration
+
 	// Places is how many places the cluster has, if tasks are gangs: shares are then of places. With
 	// --gangs it is set to the slots of the cluster. 0 with --gangs shares each width of gangs by itself.
 	Places int
@@ -81,7 +85,7 @@ func newFair(o fairOptions) (*fair.Policy, error) {
 	if o.Ties != nil {
 		opts.Ties = *o.Ties
 	}
-	opts.IgnoreLocality, opts.Delay, opts.RackDelay, opts.Reserve, opts.Places = o.IgnoreLocality, o.Delay, o.RackDelay, o.Reserve, o.Places
+	opts.IgnoreLocality, opts.Delay, opts.RackDelay, opts.Reserve, opts.HalfLife, opts.Places = o.IgnoreLocality, o.Delay, o.RackDelay, o.Reserve, o.HalfLife, o.Places
 	if o.MinTimeout != 0 {
 		opts.Preemption.MinTimeout = o.MinTimeout
 	}
