@@ -476,3 +476,22 @@ func TestReleasedPod(t *testing.T) {
 		}
 	}
 }
+
+// A Job that is refused again is told so if the reason is another one, and not for the same.
+func TestAnotherRefusalIsTold(t *testing.T) {
+	w := newWorld(t, "rtmr", 1)
+	w.addRoom("n", 1)
+	j := w.addJob(4, true, map[string]string{Size: "10s", Deadline: epoch.Add(time.Duration(w.now) + 20*time.Second).Format(time.RFC3339)})
+	w.core.job(j.DeepCopy())
+	first := w.rejected[j.UID]
+	delete(w.rejected, j.UID)
+	w.core.ask(j.DeepCopy())
+	if got := w.rejected[j.UID]; first == "" || got != "" {
+		t.Errorf("rejected with %q, and at once again with %q", first, got)
+	}
+	w.now = w.now.Add(5 * time.Second) // the deadline that would do is later by so much
+	w.core.ask(j.DeepCopy())
+	if got := w.rejected[j.UID]; got == "" || got == first {
+		t.Errorf("rejected after 5 s with %q, want another deadline than in %q", got, first)
+	}
+}
