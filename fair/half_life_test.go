@@ -86,3 +86,24 @@ func TestHalfLifeOfPoolsThatAreServed(t *testing.T) {
 		}
 	}
 }
+
+// A sibling that comes first for its minimum says nothing of how far a pool is ahead.
+func TestHalfLifeBesideAMinimum(t *testing.T) {
+	s := newSite(t, 1, fair.Options{HalfLife: 32 * time.Second, Pools: map[string]fair.Pool{"b": {Weight: 64}, "m": {Min: fair.Slots{0: 1}}}})
+	s.arrive(1, customer{pool: "m", told: 1000 * time.Second, length: always(1000 * time.Second)})
+	s.arrive(1, customer{pool: "m", told: time.Second, length: always(time.Second)})
+	later := sojourn.TaskID{Job: s.next}
+	s.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: later})
+	s.until(1000 * time.Second)
+	s.arrive(1, customer{pool: "a", told: 64 * time.Second, length: always(64 * time.Second)})
+	s.until(1001 * time.Second)
+	s.arrive(10_000, customer{pool: "b", told: time.Second, length: always(time.Second)})
+	s.until(1400*time.Second + time.Millisecond)
+	var waited time.Duration
+	s.observe(sojourn.Event{Kind: sojourn.TaskReady, Task: later})
+	s.arrive(1, customer{pool: "a", told: time.Second, length: always(time.Second), waited: func(d time.Duration) { waited = d }})
+	s.until(8000 * time.Second)
+	if waited == 0 || waited > 2*time.Minute {
+		t.Errorf("it waited %v, want about a minute: a sixty-fourth of the minute that it is ahead, while the other one has the weight 64", waited)
+	}
+}

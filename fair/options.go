@@ -66,7 +66,7 @@ type Options struct {
 	Cost Cost
 
 	// HalfLife, unless zero, is the time after which half of what a pool has had beyond its siblings is forgotten, while it runs nothing
-	// and is not served. Pools that always have work gain nothing by it beside each other, so that the bounds of the order
+	// and has nothing to start. Pools that always have work gain nothing by it beside each other, so that the bounds of the order
 	// hold. One sixty-fourth is kept, so that nobody waits for ever beside those that come and go. It excludes the order Running,
 	// Cost and Places (TestHalfLife).
 	HalfLife time.Duration

@@ -169,9 +169,9 @@ func (t *tree) lift(n *pool, c sojourn.Class) {
 	n.parent.class(c).clock.Lift(&nc.account, nc.late+t.overdue(n, c))
 }
 
-// forget takes from a pool that begins to have something to start what it has lost since it ran nothing and was not served: a half
-// in each half-life of what it is ahead of the sibling that comes first. Nobody waits for ever: none that comes back passes that
-// sibling, and each stays ahead of it by a sixty-fourth of what it was, so that the least tag of those that wait rises with each round.
+// forget takes from a pool that begins to have something to start what it has lost since it ran nothing and had nothing to start: a
+// half in each half-life of what it is ahead of the sibling that comes first by its tag, or of virtual time. Nobody waits for
+// ever: each that comes back stays ahead of virtual time by a sixty-fourth of what it was, so that virtual time rises when it is served.
 func (t *tree) forget(n *pool, c sojourn.Class) {
 	nc := n.class(c)
 	if t.halfLife == 0 || nc.account.Outstanding() > 0 {
@@ -179,7 +179,7 @@ func (t *tree) forget(n *pool, c sojourn.Class) {
 	}
 	up := n.parent
 	var first sfq.Tag
-	if id, ok := t.firstPool(up, c, false); ok {
+	if id, ok := t.firstPool(up, c, false); ok && up.pools[id].sated(c) {
 		first = t.effective(up.pools[id], c)
 	}
 	up.class(c).clock.Fade(&nc.account, first, uint64(t.ledger.Now().Sub(nc.idle)), uint64(t.halfLife))

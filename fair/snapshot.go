@@ -338,7 +338,7 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 	}
 	n.gaps = r.Free(len(n.pools), func(id int) bool { return n.pools[id] == nil })
 	for i := 0; p.order == Service && i < len(n.classes); i++ {
-		n.classes[i].clock = sfq.RestoreClock(r, len(n.below))
+		n.classes[i].clock = sfq.RestoreClock(r, len(n.below), int64(p.ledger.Now()))
 	}
 	return list
 }

@@ -219,8 +219,8 @@ func (c *Clock) Lift(a *Account, credit uint64) {
 	}
 }
 
-// Fade takes from how far a flow is ahead of a tag, or of virtual time if that is greater, what it loses in a time in which it is not
-// served: a half in each half-life, and in a part of one the same part of the half; but never more than 63 of 64.
+// Fade takes from how far a flow is ahead of a tag, or of virtual time if that is greater, what it loses in a time in which it is
+// idle: a half in each half-life, and in a part of one the same part of the half; but never more than 63 of 64.
 func (c *Clock) Fade(a *Account, of Tag, time, half uint64) {
 	if of.Before(c.now) {
 		of = c.now
@@ -264,8 +264,8 @@ func (c *Clock) Save(w *snapshot.Writer) {
 }
 
 // RestoreClock reads what [Clock.Save] has written. left is the number of flows beside which the
-// debts are kept.
-func RestoreClock(r *snapshot.Reader, left int) Clock {
+// debts are kept, and no instant of them is after now.
+func RestoreClock(r *snapshot.Reader, left int, now int64) Clock {
 	c := Clock{now: RestoreTag(r)}
 	n := r.Len()
 	r.Check(n <= left, "more debts than flows")
@@ -273,7 +273,8 @@ func RestoreClock(r *snapshot.Reader, left int) Clock {
 	for i := range n {
 		name := r.String()
 		tag, since := RestoreTag(r), r.Int()
-		if !r.Check(i == 0 || last < name, "debts are out of order") || !r.Check(c.now.Before(tag) && tag.weight > 0, "a debt that was passed") {
+		if !r.Check(i == 0 || last < name, "debts are out of order") || !r.Check(c.now.Before(tag) && tag.weight > 0, "a debt that was passed") ||
+			!r.Check(since <= now, "a debt since an instant to come") {
 			break
 		}
 		if c.debts == nil {

@@ -101,7 +101,7 @@ func (f *Flows) restore(r *snapshot.Reader, x *node) {
 		}
 	}
 	x.gaps = r.Free(len(x.kids), func(id int) bool { return x.kids[id] == nil })
-	x.clock = sfq.RestoreClock(r, x.live)
+	x.clock = sfq.RestoreClock(r, x.live, 0)
 	var charges uint64
 	var out wide.Uint128
 	for _, y := range x.kids {

@@ -295,13 +295,19 @@ func TestSequencesWait(t *testing.T) {
 				t.Errorf("the second waits %v s, want 1,200", x.Oldest)
 			}
 		}
-		ctx, stop := context.WithCancel(t.Context())
-		stop()
-		_ = p.Close(ctx)
-		if left := r.Left(); left != "" {
-			t.Errorf("after the end of all jobs there are %s", left)
-		}
+		leavesNothing(t, p, r)
 	})
+}
+
+// leavesNothing ends all jobs of a pool, and looks at what is left of them.
+func leavesNothing(t *testing.T, p *live.Pool, r *statuspage.Recorder) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	_ = p.Close(ctx)
+	if left := r.Left(); left != "" {
+		t.Errorf("after the end of all jobs there are %s", left)
+	}
 }
 
 // A job that may not start yet waits for nobody, and for others from then on.
@@ -336,12 +342,7 @@ func TestReleasedLater(t *testing.T) {
 		if pg := pageOf(t, h, ""); pg.Late != 100 || !strings.HasPrefix(pg.Says, "etl waits 61 min: web holds 1 of 1 slots") {
 			t.Errorf("after the deadline %d are late: %s", pg.Late, pg.Says)
 		}
-		ctx, stop := context.WithCancel(t.Context())
-		stop()
-		_ = p.Close(ctx)
-		if left := r.Left(); left != "" {
-			t.Errorf("after the end of all jobs there are %s", left)
-		}
+		leavesNothing(t, p, r)
 	})
 }
 

@@ -50,8 +50,8 @@ type fairOptions struct {
 	// that run nothing there. Zero means no reserve. It excludes Delay and preemption.
 	Reserve float64
 
-	// HalfLife is the time after which half of what a pool has had beyond the others is forgotten, while it runs nothing and is not
-	// served. Zero forgets nothing. It excludes the order running and Places.
+	// HalfLife is the time after which half of what a pool has had beyond the others is forgotten, while it runs nothing and has
+	// nothing to start. Zero forgets nothing. It excludes the order running and Places.
 	HalfLife time.Duration
 
 	// Places is how many places the cluster has, if tasks are gangs: shares are then of places. With
