@@ -237,6 +237,40 @@ func (t *tree) newPool(name string, parent *pool, c *conf) pool {
 	return n
 }
 
+// gone are pools without jobs whose memory new ones use, so that a tenant that comes with one job at a time costs little. It is some
+// of those that were small.
+type gone []*pool
+
+// maxGone bounds how many there are, and smallPool how many jobs and pools one has had at a time.
+const (
+	maxGone   = 64
+	smallPool = 16
+)
+
+// keep keeps the memory of a pool that has lost its last job.
+func (g *gone) keep(n *pool) {
+	if len(*g) < maxGone && cap(n.jobs) <= smallPool && cap(n.pools) <= smallPool && n.policy == nil && n.ready == nil {
+		*g = append(*g, n)
+	}
+}
+
+// begun returns a new pool.
+func (t *tree) begun(name string, parent *pool, c *conf) *pool {
+	k := len(t.gone) - 1
+	if k < 0 {
+		n := t.newPool(name, parent, c)
+		return &n
+	}
+	n := t.gone[k]
+	t.gone[k], t.gone = nil, t.gone[:k]
+	was := *n
+	*n = t.newPool(name, parent, c)
+	n.readyJobs, n.freshJobs, n.readyPools, n.busyPools = was.readyJobs, was.freshJobs, was.readyPools, was.busyPools // they are empty
+	n.below, n.pools, n.gaps, n.jobs, n.spare = was.below, was.pools[:0], was.gaps[:0], was.jobs[:0], was.spare[:0]
+	n.classes = was.classes[:0]
+	return n
+}
+
 // path returns the names of the pools on the way to n, joined by slashes.
 func (n *pool) path() string {
 	if n.parent == nil || n.parent.parent == nil {

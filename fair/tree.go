@@ -62,6 +62,8 @@ type tree struct {
 	priced  bool     // an end has told of a cost; only if the order is Service
 
 	halfLife time.Duration // of debts; 0 if none is forgotten
+
+	gone gone // pools whose memory new ones use
 }
 
 func newTree(order Order, ties Ties, strict bool, costs *costs, widths gang.Widths, described, plain *conf, reserved reserve.Options) *tree {
@@ -249,8 +251,7 @@ func (t *tree) place(path string) *pool {
 			if !ok {
 				c = t.plain
 			}
-			made := t.newPool(name, n, c)
-			below = &made
+			below = t.begun(name, n, c)
 			below.turn, below.latest = t.turns, t.turns
 			below.id = heap.Allot(&n.pools, &n.gaps, below)
 			if n.below == nil {
@@ -282,6 +283,7 @@ func (t *tree) leave(j *job, dismiss func(*pool)) {
 			if t.order == Service {
 				n.keepDebts()
 			}
+			t.gone.keep(n)
 		}
 	}
 }
