@@ -10,7 +10,7 @@
 //
 // A request waits on the goroutine of its connection, which then calls the handler, with the ResponseWriter as it is: responses
 // are streamed, trailers sent and connections hijacked as without a door. [Door.Enter] and [Pass.Leave] do the same for what is
-// no handler of package net/http.
+// no handler of package net/http, and module door/grpc has interceptors for gRPC.
 //
 // # Who is next
 //
