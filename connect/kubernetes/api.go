@@ -152,7 +152,7 @@ func (a *api) bind(p *corev1.Pod, node string, attempt uint32) {
 	})
 }
 
-// place makes a request that binds or pins a pod, and tells the core if it was refused.
+// place makes a request that binds a pod, and tells the core if it was refused.
 func (a *api) place(p *corev1.Pod, attempt uint32, try func() error) {
 	var seen *corev1.Pod // after a conflict
 	request := func() (err error) {

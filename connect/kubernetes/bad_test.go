@@ -37,7 +37,6 @@ func TestBadObjects(t *testing.T) {
 		{soon(-time.Hour), nil, "or later would be accepted"},
 		{soon(2 * time.Second), func(j *batchv1.Job) { n := int32(60); j.Spec.Completions, j.Spec.Parallelism = &n, &n }, "or later would be accepted"},
 		{soon(time.Hour), func(j *batchv1.Job) { n := int32(1); j.Spec.Parallelism = &n }, "no deadline can be promised"},
-		{nil, func(j *batchv1.Job) { j.Spec.CompletionMode = nil }, "only an Indexed Job can be admitted"},
 		{nil, func(j *batchv1.Job) { n := int32(0); j.Spec.Completions = &n }, "nothing to admit"},
 		{nil, func(j *batchv1.Job) { j.Spec.Template.Spec.Containers[0].Resources = corev1.ResourceRequirements{} }, "requests 0 slots"},
 	} {

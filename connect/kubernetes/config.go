@@ -34,13 +34,6 @@ const (
 	Rejected = prefix + "Rejected" // condition of a Job that the policy has not accepted
 )
 
-// With [Config.GatePin] pods have this scheduling gate, and a label whose value is [Config.Name].
-const (
-	Gate    = prefix + "policy"  // the gate that the scheduler removes
-	Managed = prefix + "managed" // the label
-	Pinned  = prefix + "node"    // annotation of a pod whose gate was removed: the node that it is pinned to
-)
-
 // DefaultSlot is the extended resource of which each pod requests one, by default.
 const DefaultSlot corev1.ResourceName = prefix + "slot"
 
@@ -72,17 +65,14 @@ type Config struct {
 	// advertise slots.
 	Nodes string
 
-	// GatePin leaves it to another scheduler to place pods. A pod waits behind the scheduling gate Gate, with
-	// the label Managed. Its turn comes when the gate is removed, and its nodeSelector names the node: this
-	// cannot be undone. Choose it if pods have claims of volumes, or the nodes run other pods as well. It
-	// excludes Shapes.
-	GatePin bool
-
 	// GangPatience is how long a gang whose pods are all there waits until places are kept for it: it then takes
 	// each place that comes free before all others, until it has all. One gang at a time does so, the one that has
 	// waited for longest; none does that the nodes could not hold. Zero means 1 minute, a negative number that
 	// nothing is kept.
 	GangPatience time.Duration
+
+	// Limits bound what annotations and labels say.
+	Limits Limits
 
 	// Workers is how many requests are under way at a time. Zero means 16. With one, binds reach the
 	// API server in the order of the policy.
@@ -118,12 +108,13 @@ func (c Config) withDefaults() (Config, labels.Selector, error) {
 		return c, nil, errors.New("kubernetes: Config has Slots and Shapes: want one of them")
 	case c.Workers < 0:
 		return c, nil, fmt.Errorf("kubernetes: Config.Workers is %d", c.Workers)
-	case c.GatePin && c.Shapes != nil:
-		return c, nil, errors.New("kubernetes: Config.GatePin and Config.Shapes exclude each other")
 	case len(c.Slots) > 256:
 		return c, nil, fmt.Errorf("kubernetes: Config.Slots has %d resources; at most 256", len(c.Slots))
 	case c.Lease != nil && (c.Lease.Namespace == "" || c.Lease.Name == "" || c.Lease.Identity == ""):
 		return c, nil, errors.New("kubernetes: Config.Lease needs a namespace, a name and an identity")
+	}
+	if err := c.Limits.validate(); err != nil {
+		return c, nil, err
 	}
 	selector, err := labels.Parse(c.Nodes)
 	if err != nil {

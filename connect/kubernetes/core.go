@@ -18,7 +18,6 @@ import (
 // An actuator carries out what a core decides. Its methods return at once.
 type actuator interface {
 	bind(p *corev1.Pod, node string, attempt uint32)
-	pin(p *corev1.Pod, node, host string, attempt uint32)
 	evict(p *corev1.Pod, attempt uint32)
 	admit(o *batchv1.Job)
 	reject(o *batchv1.Job, message string, again bool) // again: it was refused before, for another reason
@@ -40,7 +39,7 @@ type actuator interface {
 // known is the lowest layer.
 type known struct {
 	name     string
-	pins     bool // gates are removed, and nobody is bound
+	limits   Limits
 	slots    []corev1.ResourceName
 	selector labels.Selector
 	truth    *account.Account
@@ -81,6 +80,10 @@ type job struct {
 	want    *want        // with shapes
 	single  bool         // a pod that is a job of its own
 	tasks   map[uint32]*task
+
+	// Of a Job without indexes: fresh tasks never had a pod, and spare ones may have none, or one that is on its way out.
+	fresh uint32
+	spare []uint32
 }
 
 // A task has at most one pod that is picked or runs, and any number that wait: a Job makes the next pod
@@ -131,11 +134,11 @@ type pod struct {
 func newCore(c Config, selector labels.Selector, act actuator, now func() sojourn.Time) (*core, error) {
 	k := &core{}
 	k.known = known{
-		name: c.Name, pins: c.GatePin, slots: c.Slots, selector: selector, act: act,
+		name: c.Name, limits: c.Limits, slots: c.Slots, selector: selector, act: act,
 		nodes: map[string]*node{}, jobs: map[types.UID]*job{}, byID: map[sojourn.JobID]*job{}, pods: map[types.UID]*pod{},
 		home: map[sojourn.SlotID]*node{}, on: map[sojourn.SlotID]*pod{}, gangs: gangs{patience: c.GangPatience, trying: map[*job]bool{}, picks: map[*job][]*pod{}},
 	}
-	k.fits, k.words = newFits(), max(0, c.Events)
+	k.fits, k.words = newFits(c.Slots), max(0, c.Events)
 	k.orphans, k.declined = map[types.UID][]*pod{}, map[types.UID]bool{}
 	if c.Shapes != nil {
 		return k, k.withShapes(*c.Shapes, now)
@@ -244,9 +247,5 @@ func (c *core) assign(p *pod, a sojourn.Assignment) {
 
 // send lets the API server know the node of a pod that was picked.
 func (c *core) send(p *pod) {
-	if c.pins {
-		c.act.pin(p.obj, p.node.name, p.node.host, p.attempt)
-	} else {
-		c.act.bind(p.obj, p.node.name, p.attempt)
-	}
+	c.act.bind(p.obj, p.node.name, p.attempt)
 }

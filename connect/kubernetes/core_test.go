@@ -77,7 +77,7 @@ func (w *world) restart(policy string) {
 	if w.ignorant {
 		p = ignorant{p}
 	}
-	c := Config{Policy: p, Name: "sojourn", Slots: []corev1.ResourceName{DefaultSlot}, Events: 10}
+	c := Config{Policy: p, Name: "sojourn", Slots: []corev1.ResourceName{DefaultSlot}, Events: 10, Limits: Limits{MaxWeight: 4}}
 	if w.core, err = newCore(c, labels.Everything(), w, func() sojourn.Time { return w.now }); err != nil {
 		w.t.Fatal(err)
 	}
@@ -127,8 +127,6 @@ func (w *world) heard(c *core, p *corev1.Pod) {
 		c.pod(p.DeepCopy())
 	}
 }
-
-func (w *world) pin(p *corev1.Pod, node, _ string, attempt uint32) { w.bind(p, node, attempt) }
 
 func (w *world) evict(p *corev1.Pod, attempt uint32) {
 	w.evictions++
@@ -201,7 +199,7 @@ func (w *world) addPod(j *batchv1.Job, index int, slots int64) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "d", UID: w.fresh(), Annotations: map[string]string{}}, Spec: template(slots)}
 	if j != nil {
 		yes := true
-		p.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: j.Name, UID: j.UID, Controller: &yes}}
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: j.Name, UID: j.UID, Controller: &yes}}
 		p.Labels = map[string]string{"batch.kubernetes.io/job-completion-index": fmt.Sprint(index)}
 		p.Annotations[batchv1.JobCompletionIndexAnnotation] = fmt.Sprint(index)
 	}
@@ -437,13 +435,11 @@ func TestRefusedBindOfDyingPod(t *testing.T) {
 
 // A Job that asks for admission and can never be admitted is refused once, with the reason.
 func TestNothingToAdmit(t *testing.T) {
-	parallel := func(j *batchv1.Job) { mode := batchv1.NonIndexedCompletion; j.Spec.CompletionMode = &mode }
 	empty := func(j *batchv1.Job) { *j.Spec.Completions = 0 }
 	for _, tc := range []struct {
 		change func(*batchv1.Job)
 		want   string
 	}{
-		{parallel, "only an Indexed Job can be admitted: set spec.completionMode, or create the Job without spec.suspend"},
 		{empty, "the Job has no completions, so there is nothing to admit"},
 	} {
 		for _, suspend := range []bool{true, false} {

@@ -3,48 +3,15 @@ package kubernetes
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
-	"time"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-// describe makes a job of n tasks out of the annotations of an object. Its tasks are held until their
-// pods are seen.
-func describe(o metav1.Object, n int, class sojourn.Class) (*sojourn.Job, error) {
-	job := &sojourn.Job{Name: o.GetNamespace() + "/" + o.GetName(), Pool: o.GetNamespace()}
-	phase := sojourn.Phase{Tasks: n, Class: class, Held: true}
-	notes := o.GetAnnotations()
-	if s, ok := notes[Pool]; ok {
-		job.Pool = s
-	}
-	if s, ok := notes[Size]; ok {
-		d, err := time.ParseDuration(s)
-		if err != nil || d <= 0 {
-			return nil, fmt.Errorf("annotation %s is %q: want a length of time above 0, such as 90s", Size, s)
-		}
-		phase.Estimate = d
-	}
-	if s, ok := notes[Weight]; ok {
-		w, err := strconv.ParseFloat(s, 64)
-		if err != nil || !(w >= 1.0/65536 && w < 1<<32) {
-			return nil, fmt.Errorf("annotation %s is %q: want a number from 2^-16 to below 2^32, such as 2.5", Weight, s)
-		}
-		job.Weight = w
-	}
-	if s, ok := notes[Deadline]; ok {
-		at, err := time.Parse(time.RFC3339, s)
-		if err != nil || !at.After(epoch) || at.Year() > 2200 {
-			return nil, fmt.Errorf("annotation %s is %q: want a time as in RFC 3339, such as 2026-01-31T15:04:05Z, from 2020 to 2200", Deadline, s)
-		}
-		job.Deadline = sojourn.Time(at.Sub(epoch))
-	}
-	job.Phases = []sojourn.Phase{phase}
-	return job, nil
-}
 
 // requests returns how many slots of each class a pod requests.
 func requests(slots []corev1.ResourceName, pod *corev1.PodSpec) []int {
@@ -82,13 +49,15 @@ func placeable(pod *corev1.PodSpec) error {
 		return errors.New("the pod has an affinity to other pods, which this scheduler does not honour")
 	case len(pod.TopologySpreadConstraints) > 0:
 		return errors.New("the pod has topologySpreadConstraints, which this scheduler does not honour")
+	case len(pod.ResourceClaims) > 0:
+		return fmt.Errorf("the pod has the resource claim %s, which this scheduler does not allocate", pod.ResourceClaims[0].Name)
 	}
 	for _, v := range pod.Volumes {
 		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
 			return fmt.Errorf("volume %s of the pod is a claim, which this scheduler does not honour", v.Name)
 		}
 	}
-	for _, c := range pod.Containers {
+	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
 		for _, p := range c.Ports {
 			if p.HostPort != 0 {
 				return fmt.Errorf("container %s of the pod has a hostPort, which this scheduler does not honour", c.Name)
@@ -100,7 +69,27 @@ func placeable(pod *corev1.PodSpec) error {
 
 // indexed reports whether the pods of a Job have indexes.
 func indexed(o *batchv1.Job) bool {
-	return o.Spec.CompletionMode != nil && *o.Spec.CompletionMode == batchv1.IndexedCompletion && o.Spec.Completions != nil
+	return o.Spec.CompletionMode != nil && *o.Spec.CompletionMode == batchv1.IndexedCompletion
+}
+
+// tasksOf returns how many pods of a Job must succeed. One without completions makes so many at a time, and no more once one
+// has succeeded.
+func tasksOf(o *batchv1.Job) int {
+	switch {
+	case o.Spec.Completions != nil:
+		return int(*o.Spec.Completions)
+	case o.Spec.Parallelism != nil:
+		return int(*o.Spec.Parallelism)
+	}
+	return 1
+}
+
+// ownerOf returns the Job that has made a pod, nil if none has.
+func ownerOf(o metav1.Object) *metav1.OwnerReference {
+	if r := metav1.GetControllerOf(o); r != nil && r.Kind == "Job" && strings.HasPrefix(r.APIVersion, "batch/") {
+		return r
+	}
+	return nil
 }
 
 // usable reports whether pods may be placed on a node.
@@ -121,11 +110,8 @@ func suspended(o *batchv1.Job) bool { return o.Spec.Suspend != nil && *o.Spec.Su
 
 // notes joins what describes a Job and may change.
 func notes(o *batchv1.Job) string {
-	a, n := o.GetAnnotations(), int32(0)
-	if o.Spec.Completions != nil {
-		n = *o.Spec.Completions
-	}
-	return fmt.Sprintf("%q %d", []string{a[Size], a[Weight], a[Deadline], a[Pool]}, n)
+	a := o.GetAnnotations()
+	return fmt.Sprintf("%q %d", []string{a[Size], a[Weight], a[Deadline], a[Pool]}, tasksOf(o))
 }
 
 // attemptOf returns the attempt that the Binding of a pod names, 0 if none does.

@@ -44,11 +44,12 @@
 // policy. A new class, and a cluster that has grown or shrunk by a quarter, make the policy anew, which is
 // then told all that is true. Beyond 256 classes similar requests are rounded up to a common one. If a pod
 // requests something else than the template of its Job, because something has changed it on the way, it is
-// a job of its own. Resizes of pods in place are not followed.
+// a job of its own. A pod that is resized in place takes what it has grown by from its node (TestResizeInPlace); what it
+// gives back is free when it ends.
 //
 // # Gangs
 //
-// The pods of an Indexed Job with the label [Gang] are bound only when all of them are there and have a
+// The pods of a Job with the label [Gang] are bound only when all of them are there and have a
 // place, with slots and with shapes, under any policy. Such a Job needs a spec.parallelism of at least
 // spec.completions. The gang competes in the policy's order. If it gets only a part of its places, it gives
 // them back at the same instant, and they go to others; what a policy keeps free for short tasks is not among its
@@ -62,18 +63,26 @@
 // # What it does not do
 //
 // Without Shapes it counts slots and nothing else. Give it nodes of its own, with as many slots as pods
-// fit. Pods of other schedulers must not request the slots.
+// fit. Pods of other schedulers must not request the slots. A pod that requests more cpu, memory or GPUs than
+// any node has is told so (TestSlotOfANodeThatIsTooSmall).
 //
-// A pod with an affinity to other pods, claims of volumes, host ports or spread constraints is not placed,
-// since nobody would look at these; an event on the pod says so. Preferences among nodes are not looked
-// at.
+// A pod with an affinity to other pods, claims of volumes or devices, host ports of any container, or spread
+// constraints is not placed, since nobody would look at these; an event on the pod says so
+// (TestNothingIsPlacedBlindly). Preferences among nodes are not looked at.
 //
 // # Jobs
 //
-// An Indexed Job is a job of the policy, and each index a task. A pod of anything else is a job of
-// its own. Annotations on the Job, or on such a pod, describe it: see [Size], [Weight], [Deadline]
-// and [Pool]. A Job with a wrong one is not started: a Warning event and the condition [Rejected] say
-// why, and a corrected annotation is enough to try again.
+// A Job is a job of the policy, with a task for each completion, or for each pod at a time if it has no
+// completions. If it is Indexed, its indexes are the tasks; otherwise a pod is any task that has none
+// (TestJobsWithoutIndexes). A pod of anything else is a job of its own. Annotations on the Job, or on such a
+// pod, describe it: see [Size], [Weight], [Deadline] and [Pool]. A Job with a wrong one is not started: a
+// Warning event and the condition [Rejected] say why, and a corrected annotation is enough to try again.
+//
+// Whoever may create a Job writes its annotations. [Limits] say what they may ask for: with the zero Limits the
+// pool of a job is its namespace, and no weight is above 1 (TestCheatsGainNothing). Tenants that do not trust each other need
+// a policy that shares between pools, such as fair: under hfsp, who cuts the work into small Jobs goes first. A policy
+// that knows priorities, as priority:inner=fair does, serves pods and Jobs by spec.priority of their pods
+// first, which a PriorityClass sets (TestPriorityOfPods). Others ignore it.
 //
 // A Job that is created with spec.suspend and the label [Admit] asks for admission. A Job that somebody else suspends, by
 // hand, Kueue or a JobSet, is never resumed, also after a restart (TestSuspendedByOthers). If the policy accepts it, the scheduler
@@ -85,21 +94,6 @@
 // spec.parallelism as it has completions.
 //
 // A pod that waits for 5 seconds gets an event that says why: see [Config] Events.
-//
-// # Another scheduler places pods
-//
-// With [Config.GatePin] it is stock kube-scheduler, or any other one, that binds. Use it if pods have
-// claims of volumes or spread constraints, or share their nodes. Pods need the label and the gate:
-//
-//	template:
-//	  metadata: {labels: {sojourn-sched.github.io/managed: sojourn}}
-//	  spec:
-//	    schedulingGates: [{name: sojourn-sched.github.io/policy}]
-//
-// When a pod's turn comes, one patch removes the gate and pins it to a node by its nodeSelector. The API
-// server lets nobody change that later: a pod whose node is cordoned before it was placed is evicted, and
-// its Job makes another one. The order of picks is the policy's; the other scheduler may reorder those
-// that it has not placed yet. It takes three writes to start a pod, not one.
 //
 // # Restarts
 //

@@ -15,12 +15,13 @@ import (
 // What other programs are told of annotations.
 func TestDescribe(t *testing.T) {
 	o := &metav1.ObjectMeta{Name: "j", Annotations: map[string]string{Size: "90s", Weight: "2.5"}}
-	j, err := Describe(o, 3)
+	l := Limits{MaxWeight: 2.5}
+	j, err := l.Describe(o, 3)
 	if err != nil || j.Phases[0].Tasks != 3 || j.Phases[0].Estimate != 90*time.Second || j.Weight != 2.5 || j.Phases[0].Held {
 		t.Errorf("Describe = %+v, %v", j, err)
 	}
 	o.Annotations[Size] = "long"
-	if j, err := Describe(o, 3); err == nil || !strings.Contains(err.Error(), Size) {
+	if j, err := l.Describe(o, 3); err == nil || !strings.Contains(err.Error(), Size) {
 		t.Errorf("Describe = %+v, %v", j, err)
 	}
 }

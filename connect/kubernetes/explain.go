@@ -8,7 +8,6 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/driver"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // When the scheduler says why a pod waits, at the earliest: after firstWord, again after nextWord if
@@ -83,7 +82,7 @@ func (c *known) jobOf(p *pod) *job {
 	if p.task != nil {
 		return c.byID[p.task.id.Job]
 	}
-	if o := metav1.GetControllerOf(p.obj); o != nil {
+	if o := ownerOf(p.obj); o != nil {
 		return c.jobs[o.UID]
 	}
 	return nil
@@ -110,6 +109,8 @@ func (v *view) why(p *pod, j *job) (reason, gist, details string) {
 		return notScheduled, "the Job of the pod is not one of this scheduler, is gone, or is over", ""
 	case j.id == 0:
 		return notScheduled, "the Job of the pod was refused: ", j.refusal
+	case !indexed(j.obj):
+		return notScheduled, fmt.Sprintf("the Job of the pod has %d completions, and each is done or has its pod", j.spec.Phases[0].Tasks), ""
 	default:
 		return notScheduled, fmt.Sprintf("the index of the pod is %s, and its Job has %d completions",
 			p.obj.Annotations[indexAnnotation], j.spec.Phases[0].Tasks), ""

@@ -21,7 +21,8 @@ import (
 // the pods tolerate the taints. Pods with the same demands share it.
 type wish struct {
 	key         string
-	pods        int // that are known and have it
+	pods        int                           // that are known and have it
+	needs       map[corev1.ResourceName]int64 // beside slots: what a node must have at all; nil with shapes
 	affinity    nodeaffinity.RequiredNodeAffinity
 	tolerations []corev1.Toleration
 }
@@ -29,6 +30,7 @@ type wish struct {
 // fits is what a core knows of where pods may go.
 type fits struct {
 	wishes map[string]*wish
+	slots  []corev1.ResourceName // nil with shapes
 
 	// blocked are the tasks that the policy would start, in its order, and whose pods may go on no node
 	// with a free slot. The policy has them as held. Invariant, after each settle: no free slot of the
@@ -50,17 +52,25 @@ type place struct {
 	want  *want // with shapes
 }
 
-func newFits() fits {
-	return fits{wishes: map[string]*wish{}, freed: map[*node]bool{}, full: map[place]bool{}, told: map[sojourn.SlotID]sojourn.NodeID{}}
+func newFits(slots []corev1.ResourceName) fits {
+	return fits{slots: slots, wishes: map[string]*wish{}, freed: map[*node]bool{}, full: map[place]bool{}, told: map[sojourn.SlotID]sojourn.NodeID{}}
 }
 
 // wish returns what a pod demands, and counts the pod.
 func (f *fits) wish(pod *corev1.PodSpec) *wish {
 	demands := struct {
-		Selector    map[string]string    `json:",omitempty"`
-		Affinity    *corev1.NodeSelector `json:",omitempty"`
-		Tolerations []corev1.Toleration  `json:",omitempty"`
+		Selector    map[string]string             `json:",omitempty"`
+		Affinity    *corev1.NodeSelector          `json:",omitempty"`
+		Tolerations []corev1.Toleration           `json:",omitempty"`
+		Needs       map[corev1.ResourceName]int64 `json:",omitempty"`
 	}{Selector: pod.NodeSelector}
+	if f.slots != nil {
+		demands.Needs = requestsOf(pod)
+		delete(demands.Needs, corev1.ResourcePods)
+		for _, name := range f.slots {
+			delete(demands.Needs, name)
+		}
+	}
 	if a := pod.Affinity; a != nil && a.NodeAffinity != nil {
 		demands.Affinity = a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 	}
@@ -70,7 +80,7 @@ func (f *fits) wish(pod *corev1.PodSpec) *wish {
 		}
 	}
 	key := ""
-	if len(demands.Selector) > 0 || demands.Affinity != nil || len(demands.Tolerations) > 0 {
+	if len(demands.Selector) > 0 || demands.Affinity != nil || len(demands.Tolerations) > 0 || len(demands.Needs) > 0 {
 		b, err := json.Marshal(demands)
 		if err != nil {
 			panic(err)
@@ -79,7 +89,7 @@ func (f *fits) wish(pod *corev1.PodSpec) *wish {
 	}
 	w := f.wishes[key]
 	if w == nil {
-		w = &wish{key: key, tolerations: demands.Tolerations, affinity: nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: *pod})}
+		w = &wish{key: key, needs: demands.Needs, tolerations: demands.Tolerations, affinity: nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: *pod})}
 		f.wishes[key] = w
 	}
 	w.pods++
@@ -132,6 +142,8 @@ func sameRoom(a, b *corev1.Node) bool {
 	return maps.EqualFunc(a.Status.Allocatable, b.Status.Allocatable, func(x, y resource.Quantity) bool { return x.Cmp(y) == 0 })
 }
 
+const tooLittle = "has too little "
+
 // lacks returns why pods with a wish may not go on a node, empty if they may.
 func (n *node) lacks(w *wish) string {
 	if why, ok := n.site.lacks[w]; ok {
@@ -146,6 +158,8 @@ func (n *node) lacks(w *wish) string {
 		why = fmt.Sprintf("cannot be matched: %v", err)
 	} else if !ok {
 		why = "does not match the pod's nodeSelector or node affinity"
+	} else if name, _ := n.short(w.needs); name != "" {
+		why = tooLittle + string(name)
 	}
 	if n.site.lacks == nil {
 		n.site.lacks = map[*wish]string{}
@@ -332,8 +346,13 @@ func (c *places) hopeless(at place) string {
 			if q.Sign() <= 0 {
 				continue
 			}
-		} else if name, by := n.short(at.want); why == "" && name != "" {
-			why = "has too little " + string(name)
+		}
+		needs := at.wish.needs
+		if at.want != nil {
+			needs = at.want.requests
+		}
+		if name, by := n.short(needs); name != "" && (why == "" || why == tooLittle+string(name)) {
+			why = tooLittle + string(name)
 			if least, ok := lack[why]; !ok || by < least {
 				lack[why], short[why] = by, quantity(name, by)
 			}

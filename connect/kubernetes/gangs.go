@@ -1,16 +1,14 @@
 package kubernetes
 
 import (
-	"errors"
 	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
-	batchv1 "k8s.io/api/batch/v1"
 )
 
-// Gang is the label of an Indexed Job whose pods are bound only when all of them have a place. Its value
+// Gang is the label of a Job whose pods are bound only when all of them have a place. Its value
 // says nothing.
 const Gang = prefix + "gang"
 
@@ -32,14 +30,6 @@ type gangs struct {
 
 // holds reports whether the pods of a job that have a place are not bound yet, since others are missing.
 func (g *gangs) holds(j *job) bool { return g.trying[j] || j != nil && j == g.kept }
-
-// checkGang returns why a Job cannot be a gang.
-func checkGang(o *batchv1.Job) error {
-	if _, gang := o.Labels[Gang]; gang && (o.Spec.Parallelism == nil || *o.Spec.Parallelism < *o.Spec.Completions) {
-		return errors.New("the pods of a gang start together: want a spec.parallelism of at least spec.completions")
-	}
-	return nil
-}
 
 // enroll makes a job a gang.
 func (c *workload) enroll(j *job) {

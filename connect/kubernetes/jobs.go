@@ -12,6 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	"github.com/sojourn-sched/sojourn/driver"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -19,7 +20,7 @@ import (
 // job hears of a Job, in whatever state.
 func (c *workload) job(o *batchv1.Job) {
 	j, suspended := c.jobs[o.UID], suspended(o)
-	if !c.ours(&o.Spec.Template) || !indexed(o) && !suspended {
+	if o.Spec.Template.Spec.SchedulerName != c.name {
 		return
 	}
 	if batch.Over(o) {
@@ -152,13 +153,11 @@ func (c *workload) askAgain() time.Duration {
 func (c *workload) revise(j *job, o *batchv1.Job) {
 	j.notes = notes(o)
 	was := j.spec.Phases[0].Tasks
-	n := was
-	if o.Spec.Completions != nil {
-		n = max(n, int(*o.Spec.Completions))
-	}
-	spec, err := describe(o, n, j.spec.Phases[0].Class)
+	n := max(was, tasksOf(o))
+	spec, err := c.limits.Describe(o, n)
 	if err == nil {
-		spec.ID, spec.Phases[0].Held = j.id, j.spec.Phases[0].Held
+		spec.ID, spec.Priority = j.id, j.spec.Priority
+		spec.Phases[0].Held, spec.Phases[0].Class = j.spec.Phases[0].Held, j.spec.Phases[0].Class
 		err = c.driver.Observe(sojourn.Event{Kind: sojourn.JobRevised, Job: spec})
 	}
 	switch {
@@ -180,43 +179,52 @@ func (c *workload) extend(j *job, o *batchv1.Job, done int) {
 	delete(c.byID, j.id)
 	delete(c.jobs, o.UID)
 	c.ask(o)
-	for i := 0; i < done && c.jobs[o.UID].id != 0; i++ {
-		c.must(sojourn.Event{Kind: sojourn.TaskDone, Task: sojourn.TaskID{Job: c.jobs[o.UID].id, Index: uint32(i)}})
+	next := c.jobs[o.UID]
+	for i := 0; i < done && next.id != 0; i++ {
+		c.must(sojourn.Event{Kind: sojourn.TaskDone, Task: next.task(uint32(i)).id})
 	}
+	next.fresh = uint32(done)
 }
+
+// mostHeld is how many tasks a job may have whose tasks must be held one by one.
+const mostHeld = 1 << 14
 
 // shape returns the number of a Job's tasks and the class of their slots. A Job that runs needs no tasks;
 // one that asks for admission would wait for ever.
 func (c *workload) shape(o *batchv1.Job) (n int, cl sojourn.Class, err error) {
+	n = tasksOf(o)
 	switch {
-	case !indexed(o):
-		return 0, 0, errors.New("only an Indexed Job can be admitted: set spec.completionMode, or create the Job without spec.suspend")
-	case *o.Spec.Completions == 0 && suspended(o):
+	case n == 0 && suspended(o):
 		return 0, 0, errors.New("the Job has no completions, so there is nothing to admit")
-	case *o.Spec.Completions == 0:
+	case n == 0:
 		return 0, 0, nil
+	case n > mostHeld && c.features&sojourn.FeatureHeld == 0:
+		return 0, 0, fmt.Errorf("the policy is told of each task by itself: want at most %d completions, not %d", mostHeld, n)
 	}
-	if n := o.Spec.Parallelism; n != nil && *n < *o.Spec.Completions && c.promises(o) {
-		return 0, 0, fmt.Errorf("no deadline can be promised to a Job with fewer pods at a time (spec.parallelism %d) than completions (%d)", *n, *o.Spec.Completions)
+	if most := o.Spec.Parallelism; most != nil && int(*most) < n && c.promises(o) {
+		return 0, 0, fmt.Errorf("no deadline can be promised to a Job with fewer pods at a time (spec.parallelism %d) than completions (%d)", *most, n)
 	}
 	cl, _, err = c.classOf(o.UID, &o.Spec.Template.Spec)
 	if err == nil {
-		err = checkGang(o)
+		err = c.limits.gang(o)
 	}
 	if err == nil {
-		err = c.placeable(&o.Spec.Template.Spec)
+		err = placeable(&o.Spec.Template.Spec)
 	}
-	return int(*o.Spec.Completions), cl, err
+	return n, cl, err
 }
 
 // arrive tells the policy of a new job.
 func (c *workload) arrive(j *job, o metav1.Object, n int, cl sojourn.Class, adopted bool) error {
-	spec, err := describe(o, n, cl)
+	spec, err := c.limits.Describe(o, n)
 	if err != nil {
 		return err
 	}
 	spec.ID = c.nextJob + 1
-	spec.Phases[0].Held = c.features&sojourn.FeatureHeld != 0
+	spec.Phases[0].Class, spec.Phases[0].Held = cl, c.features&sojourn.FeatureHeld != 0
+	if p, ok := o.(*corev1.Pod); ok {
+		c.rank(spec, p)
+	}
 	ev := sojourn.Event{Kind: sojourn.JobArrived, Job: spec}
 	if adopted {
 		ev.Kind, ev.Service = sojourn.JobAdopted, max(0, time.Since(o.GetCreationTimestamp().Time))
@@ -236,6 +244,15 @@ func (c *workload) arrive(j *job, o metav1.Object, n int, cl sojourn.Class, adop
 		c.expected = append(c.expected, expectation{j, c.driver.Now().Add(podless)})
 	}
 	return nil
+}
+
+// rank gives a job the priority of a pod of it, if the policy knows priorities. It reports whether that is another one.
+func (c *workload) rank(spec *sojourn.Job, o *corev1.Pod) bool {
+	if o.Spec.Priority == nil || *o.Spec.Priority == spec.Priority || c.features&sojourn.FeaturePriority == 0 {
+		return false
+	}
+	spec.Priority = *o.Spec.Priority
+	return true
 }
 
 // podless is how long a Job that was accepted may have no pods before an event says so.

@@ -1,7 +1,7 @@
 package kubernetes
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 	"time"
 
@@ -9,7 +9,6 @@ import (
 	"github.com/sojourn-sched/sojourn/account"
 	"github.com/sojourn-sched/sojourn/driver"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -38,12 +37,16 @@ func (c *workload) pod(o *corev1.Pod) {
 		p = &pod{}
 		c.pods[o.UID] = p
 	}
+	going := p.state == running && o.DeletionTimestamp != nil && p.obj.DeletionTimestamp == nil
 	p.obj = o
 	if p.wish == nil {
 		p.wish = c.fits.wish(&o.Spec)
 	}
 	if p.task == nil && p.wrong == nil {
 		c.attach(p)
+	}
+	if going {
+		defer c.leave(p.task, true)
 	}
 	switch {
 	case p.state == ended:
@@ -53,18 +56,20 @@ func (c *workload) pod(o *corev1.Pod) {
 		c.bound(p)
 	case o.DeletionTimestamp != nil && (p.state != picked || p.settled): // otherwise the answer to its bind will tell
 		c.end(p, false)
-	case c.pinned(p):
-		if p.state != picked && p.state != running && p.state != foreign {
-			c.adopt(p) // from before a restart
-		}
-		c.unstick(p)
-	case p.state == unseen && p.task != nil && p.wrong == nil && c.open(o):
+	case p.state == unseen && p.task != nil && p.wrong == nil && len(o.Spec.SchedulingGates) == 0:
 		p.state = waiting
 		p.task.waiting = append(p.task.waiting, p)
 		p.task.blocked = false // it may have other wishes
 		c.sync(p.task)
 		c.listen(p)
 		c.doubt(p)
+	}
+	switch {
+	case c.shapes == nil:
+	case p.state == running:
+		c.grow(p)
+	case p.state == foreign:
+		c.foreign(p, 1)
 	}
 }
 
@@ -83,22 +88,18 @@ func (c *workload) attach(p *pod) {
 	o := p.obj
 	over := o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed
 	if p.class, p.want, p.wrong = c.classOf(o.UID, &o.Spec); p.wrong == nil {
-		p.wrong = c.placeable(&o.Spec)
+		p.wrong = placeable(&o.Spec)
 	}
-	index, owner := uint32(0), metav1.GetControllerOf(o)
-	_, numbered := o.Labels["batch.kubernetes.io/job-completion-index"]
-	if p.wrong == nil && c.pins && o.Spec.NodeName == "" && len(o.Spec.SchedulingGates) == 0 && o.Annotations[Pinned] == "" {
-		p.wrong = fmt.Errorf("the pod has no scheduling gate %s, so it does not wait for its turn", Gate)
-	}
-	if p.wrong == nil && owner != nil && owner.Kind == "Job" && numbered && !c.odd(owner.UID, p) {
-		if index, p.wrong = indexOf(o); p.wrong == nil {
-			switch j := c.jobs[owner.UID]; {
-			case j != nil && j.id != 0 && int64(index) < int64(j.spec.Phases[0].Tasks):
-				p.task = j.task(index)
-			case !p.orphan && !over: // its Job is not known as yet, was refused, or has fewer completions
+	if owner := ownerOf(o); p.wrong == nil && owner != nil && !c.odd(owner.UID, p) {
+		j := c.jobs[owner.UID]
+		if p.task, p.wrong = c.taskOf(j, o); p.wrong == nil {
+			if p.task == nil && !p.orphan && !over { // its Job is not known as yet, was refused, or has fewer completions
 				p.orphan = true
 				c.orphans[owner.UID] = append(c.orphans[owner.UID], p)
 				c.listen(p)
+			}
+			if p.task != nil && !over {
+				c.raise(j, o)
 			}
 			return
 		}
@@ -113,6 +114,70 @@ func (c *workload) attach(p *pod) {
 	}
 	if p.wrong != nil && !over {
 		c.act.warn(o, "NotScheduled", explain(p.wrong))
+	}
+}
+
+// taskOf returns the task of a pod of a Job: that of its index, or any one without a pod. It returns nil if there is none as
+// yet, and an error if there never will be.
+func (c *workload) taskOf(j *job, o *corev1.Pod) (*task, error) {
+	switch {
+	case j == nil || j.id == 0:
+		return nil, nil
+	case j.obj == nil || j.obj.Namespace != o.Namespace:
+		return nil, errors.New("the owner of the pod is no Job of its namespace")
+	case indexed(j.obj):
+		index, err := indexOf(o)
+		if err != nil || int64(index) >= int64(j.spec.Phases[0].Tasks) {
+			return nil, err
+		}
+		return j.task(index), nil
+	}
+	fresh := int64(j.fresh) < int64(j.spec.Phases[0].Tasks)
+	for k := len(j.spare) - 1; k >= 0; k-- {
+		t := j.tasks[j.spare[k]]
+		if fresh && t.run != nil {
+			break
+		}
+		if j.spare = j.spare[:k]; c.vacant(t) {
+			return t, nil
+		}
+	}
+	if fresh {
+		j.fresh++
+		return j.task(j.fresh - 1), nil
+	}
+	return nil, nil
+}
+
+// leave notes that a task of a Job without indexes may take another pod: before others if it has none, otherwise after them.
+func (c *workload) leave(t *task, last bool) {
+	if j := c.byID[t.id.Job]; j != nil && j.obj != nil && !indexed(j.obj) && c.vacant(t) {
+		if last {
+			j.spare = slices.Insert(j.spare, 0, t.id.Index)
+		} else {
+			j.spare = append(j.spare, t.id.Index)
+		}
+		c.reunite(j.obj.UID)
+	}
+}
+
+// vacant reports whether a task is not done, and no pod of it runs on or waits.
+func (c *workload) vacant(t *task) bool {
+	if len(t.waiting) > 0 || t.run != nil && t.run.obj.DeletionTimestamp == nil {
+		return false
+	}
+	if t.run != nil {
+		return true
+	}
+	now, _ := c.truth.Task(t.id)
+	return now == account.Held || now == account.Pending
+}
+
+// raise gives a job the priority of one of its pods.
+func (c *workload) raise(j *job, o *corev1.Pod) {
+	spec := *j.spec
+	if c.rank(&spec, o) && c.driver.Observe(sojourn.Event{Kind: sojourn.JobRevised, Job: &spec}) == nil {
+		j.spec = &spec
 	}
 }
 
@@ -175,7 +240,7 @@ func (c *workload) refuse(p *pod) {
 
 // adopt takes over a pod that somebody else has bound, or this scheduler before a restart.
 func (c *workload) adopt(p *pod) {
-	p.node = c.nodeOf(placeOf(p.obj))
+	p.node = c.nodeOf(p.obj.Spec.NodeName)
 	if p.task != nil {
 		c.unwait(p)
 		now, last := c.truth.Task(p.task.id)
@@ -202,7 +267,11 @@ func (c *workload) adopt(p *pod) {
 // foreign counts the slots that a pod takes beside the policy, or no longer takes.
 func (c *workload) foreign(p *pod, sign int) {
 	if c.shapes != nil {
-		c.take(p.node, requestsOf(&p.obj.Spec), int64(sign))
+		if sign < 0 {
+			c.strangerGone(p.obj.UID)
+		} else {
+			c.count(p.obj.UID, p.node, takes(p.obj))
+		}
 		return
 	}
 	for i, n := range requests(c.slots, &p.obj.Spec) {
@@ -245,6 +314,7 @@ func (c *workload) end(p *pod, ok bool) {
 			c.must(sojourn.Event{Kind: sojourn.TaskDone, Task: t.id}) // it ended while nobody watched
 		}
 		c.sync(t)
+		c.leave(t, false)
 	}
 	if j := c.jobs[p.obj.UID]; j != nil && j.single {
 		c.jobGone(p.obj.UID)
@@ -301,7 +371,7 @@ func (c *workload) evictAgain(uid types.UID, attempt uint32) {
 	if p == nil {
 		return
 	}
-	if p.evictions++; p.evictions >= maxEvictions && !c.pinned(p) {
+	if p.evictions++; p.evictions >= maxEvictions {
 		c.spared(uid, attempt)
 		return
 	}

@@ -89,7 +89,7 @@ func (r *room) start(cl clients.Interface, policy sojourn.Policy, change func(*k
 	if policy == nil {
 		policy = r.policy("fifo")
 	}
-	c := kubernetes.Config{Client: cl, Policy: policy, Name: r.name, Namespace: r.name, Nodes: "room=" + r.name}
+	c := kubernetes.Config{Client: cl, Policy: policy, Name: r.name, Namespace: r.name, Nodes: "room=" + r.name, Limits: kubernetes.Limits{AnyPool: true, MaxWeight: 2}}
 	if change != nil {
 		change(&c)
 	}

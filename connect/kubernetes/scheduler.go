@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -171,12 +170,12 @@ func (s *Scheduler) lead(ctx context.Context) error {
 	s.core.restoring = true
 	s.round()
 	for _, p := range running {
-		if placeOf(p) != "" {
+		if p.Spec.NodeName != "" {
 			s.core.pod(p)
 		}
 	}
 	for _, p := range running {
-		if placeOf(p) == "" {
+		if p.Spec.NodeName == "" {
 			s.core.pod(p)
 		}
 	}
@@ -217,10 +216,6 @@ func (s *Scheduler) watch(ctx context.Context) ([]*corev1.Pod, error) {
 	all := informers.NewSharedInformerFactoryWithOptions(s.config.Client, 0, informers.WithNamespace(s.config.Namespace), informers.WithTransform(strip))
 	ours := informers.NewSharedInformerFactoryWithOptions(s.config.Client, 0, informers.WithNamespace(s.config.Namespace), informers.WithTransform(strip),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
-			if s.config.GatePin {
-				o.LabelSelector = labels.Set{Managed: s.config.Name}.String()
-				return
-			}
 			o.FieldSelector = fields.OneTermEqualSelector("spec.schedulerName", s.config.Name).String()
 		}))
 	nodes, jobs, pods := all.Core().V1().Nodes().Informer(), all.Batch().V1().Jobs().Informer(), ours.Core().V1().Pods().Informer()
@@ -308,9 +303,13 @@ func strip(o any) (any, error) {
 		}
 		for i := range p.Spec.InitContainers {
 			c := &p.Spec.InitContainers[i]
-			*c = corev1.Container{Name: c.Name, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
+			*c = corev1.Container{Name: c.Name, Resources: c.Resources, RestartPolicy: c.RestartPolicy, Ports: c.Ports}
 		}
-		p.Status.ContainerStatuses = nil
+		for _, list := range [][]corev1.ContainerStatus{p.Status.ContainerStatuses, p.Status.InitContainerStatuses} {
+			for i, s := range list {
+				list[i] = corev1.ContainerStatus{Name: s.Name, Resources: s.Resources, AllocatedResources: s.AllocatedResources}
+			}
+		}
 	}
 	return o, nil
 }

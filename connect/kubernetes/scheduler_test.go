@@ -45,7 +45,7 @@ const patience = 5 * time.Minute
 // start runs a scheduler, without a Lease, which is lost by chance on a busy machine, until the function it returns is called.
 func start(t *testing.T, cl clients.Interface, p sojourn.Policy) (*kubernetes.Scheduler, func()) {
 	t.Helper()
-	s, err := kubernetes.New(kubernetes.Config{Client: cl, Policy: p})
+	s, err := kubernetes.New(kubernetes.Config{Client: cl, Policy: p, Limits: kubernetes.Limits{MaxWeight: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,8 @@ type shaped struct {
 	shapes *shapes // nil: pods take slots
 }
 
-// A stranger is a pod of another scheduler on one of the nodes.
+// A stranger is what a pod takes of a node beside the policy: one of another scheduler all, one of the policy what it has
+// grown by.
 type stranger struct {
 	node *node
 	want map[corev1.ResourceName]int64
@@ -202,12 +203,12 @@ func (c *shaped) forgotten(n *node) {
 }
 
 // take counts what pods take of a node beside the policy.
-func (c *shaped) take(n *node, r map[corev1.ResourceName]int64, sign int64) {
+func (c *shaped) take(n *node, more map[corev1.ResourceName]int64) {
 	if n.taken == nil {
 		n.taken = map[corev1.ResourceName]int64{}
 	}
-	for name, amount := range r {
-		if n.taken[name] += sign * amount; n.taken[name] == 0 {
+	for name, amount := range more {
+		if n.taken[name] += amount; n.taken[name] == 0 {
 			delete(n.taken, name)
 		}
 	}
@@ -217,20 +218,42 @@ func (c *shaped) take(n *node, r map[corev1.ResourceName]int64, sign int64) {
 
 // stranger hears of a pod of another scheduler.
 func (c *shaped) stranger(o *corev1.Pod) {
-	s := c.shapes
-	if _, known := s.strangers[o.UID]; known || o.Spec.NodeName == "" {
-		return // requests of a bound pod do not change, but for resizes in place, which are not followed
+	if o.Spec.NodeName != "" {
+		c.count(o.UID, c.nodeOf(o.Spec.NodeName), takes(o))
 	}
-	n := c.nodeOf(o.Spec.NodeName)
-	s.strangers[o.UID] = stranger{n, requestsOf(&o.Spec)}
-	c.take(n, s.strangers[o.UID].want, 1)
 }
 
 func (c *shaped) strangerGone(uid types.UID) {
 	if x, ok := c.shapes.strangers[uid]; ok {
-		delete(c.shapes.strangers, uid)
-		c.take(x.node, x.want, -1)
+		c.count(uid, x.node, nil)
 	}
+}
+
+// count notes what a pod takes of a node now beside the policy.
+func (c *shaped) count(uid types.UID, n *node, now map[corev1.ResourceName]int64) {
+	was, more := c.shapes.strangers[uid].want, maps.Clone(now)
+	if maps.Equal(was, now) {
+		return
+	}
+	if c.shapes.strangers[uid] = (stranger{n, now}); len(now) == 0 {
+		delete(c.shapes.strangers, uid)
+		more = map[corev1.ResourceName]int64{}
+	}
+	for name, amount := range was {
+		more[name] -= amount
+	}
+	c.take(n, more)
+}
+
+// grow notes what a pod of the policy takes beyond its request, since it was resized.
+func (c *shaped) grow(p *pod) {
+	beyond := map[corev1.ResourceName]int64{}
+	for name, n := range takes(p.obj) {
+		if more := n - p.want.requests[name]; more > 0 {
+			beyond[name] = more
+		}
+	}
+	c.count(p.obj.UID, p.node, beyond)
 }
 
 // started tells the policy which slots have come and gone with an attempt.
@@ -258,6 +281,7 @@ func (c *shaped) left(p *pod) {
 	delete(c.on, p.slot)
 	p.node.pods--
 	c.tellSlots(c.shapes.cluster.AppendEnd(nil, c.driver.Now(), p.slot), nil)
+	c.strangerGone(p.obj.UID)
 	c.forgotten(p.node)
 }
 

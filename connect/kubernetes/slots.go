@@ -17,8 +17,6 @@ type node struct {
 	classes []supply
 	excess  string // what an event has said of too few slots
 	site    site
-	host    string // its label kubernetes.io/hostname
-	shut    bool   // no pod may be placed there
 
 	pods  int                           // of the policy, with shapes
 	taken map[corev1.ResourceName]int64 // by other pods, with shapes; nothing is 0
@@ -55,7 +53,7 @@ func (c *known) nodeOf(name string) *node {
 // node hears of a node, in whatever state.
 func (c *places) node(o *corev1.Node) {
 	n := c.nodeOf(o.Name)
-	n.gone, n.host, n.shut = false, o.Labels[corev1.LabelHostname], !usable(o)
+	n.gone = false
 	c.see(n, o)
 	if c.shapes != nil {
 		c.resized(n)
@@ -70,7 +68,6 @@ func (c *places) node(o *corev1.Node) {
 		}
 		c.resize(n, sojourn.Class(i))
 	}
-	c.unpin(n)
 	before := n.excess
 	if n.excess = c.excess(n); n.excess != before && n.excess != "" && usable(o) {
 		c.act.warn(o, "TooFewSlots", n.excess)
@@ -90,7 +87,7 @@ func (c *places) excess(n *node) string {
 // nodeGone hears that a node was deleted. What runs there ends when its pods do.
 func (c *places) nodeGone(name string) {
 	n := c.nodeOf(name)
-	n.gone, n.shut = true, true
+	n.gone = true
 	c.see(n, nil)
 	if c.shapes != nil {
 		c.resized(n)
@@ -101,7 +98,6 @@ func (c *places) nodeGone(name string) {
 		n.classes[i].want = 0
 		c.resize(n, sojourn.Class(i))
 	}
-	c.unpin(n)
 	c.forget(n)
 }
 

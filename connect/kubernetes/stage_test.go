@@ -63,13 +63,12 @@ func stageOf(t fataler, c Config) *stage {
 func (w *stage) bind(p *corev1.Pod, node string, attempt uint32) {
 	w.order = append(w.order, bind{p.UID, node, attempt})
 }
-func (w *stage) pin(p *corev1.Pod, node, _ string, attempt uint32) { w.bind(p, node, attempt) }
-func (w *stage) evict(p *corev1.Pod, _ uint32)                     { w.end(p.UID) }
-func (w *stage) admit(*batchv1.Job)                                {}
-func (w *stage) reject(*batchv1.Job, string, bool)                 {}
-func (w *stage) accept(*batchv1.Job)                               {}
-func (w *stage) tell(*corev1.Pod, string, string)                  {}
-func (w *stage) unplaceable(p *corev1.Pod, message string)         { w.unplaced[p.UID] = message }
+func (w *stage) evict(p *corev1.Pod, _ uint32)             { w.end(p.UID) }
+func (w *stage) admit(*batchv1.Job)                        {}
+func (w *stage) reject(*batchv1.Job, string, bool)         {}
+func (w *stage) accept(*batchv1.Job)                       {}
+func (w *stage) tell(*corev1.Pod, string, string)          {}
+func (w *stage) unplaceable(p *corev1.Pod, message string) { w.unplaced[p.UID] = message }
 func (w *stage) warn(o runtime.Object, _, message string) {
 	if p, ok := o.(*corev1.Pod); ok {
 		w.warned[p.UID] = message
@@ -151,7 +150,7 @@ func (w *stage) newJobIn(space string, n int, labels map[string]string, change f
 		id := types.UID(fmt.Sprintf("u%06d", len(w.pods)))
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: string(id), Namespace: space, UID: id, Labels: map[string]string{batchv1.JobCompletionIndexAnnotation: fmt.Sprint(i)},
 			Annotations:     map[string]string{batchv1.JobCompletionIndexAnnotation: fmt.Sprint(i)},
-			OwnerReferences: []metav1.OwnerReference{{Kind: "Job", Name: j.Name, UID: uid, Controller: &yes}}}, Spec: *spec.DeepCopy()}
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: j.Name, UID: uid, Controller: &yes}}}, Spec: *spec.DeepCopy()}
 		maps.Copy(p.Labels, labels)
 		w.pods[id] = p
 		pods = append(pods, p)

@@ -25,8 +25,14 @@ type want struct {
 	classed  bool // class is valid
 }
 
-// requestsOf returns what a pod takes of a node.
+// requestsOf returns what a pod of a template takes of a node.
 func requestsOf(spec *corev1.PodSpec) map[corev1.ResourceName]int64 {
+	return takes(&corev1.Pod{Spec: *spec})
+}
+
+// takes returns what a pod takes of its node: while it is resized, the most of what it has and what it will have.
+func takes(o *corev1.Pod) map[corev1.ResourceName]int64 {
+	spec := &o.Spec
 	filled := spec
 	for i, c := range spec.Containers { // requests default to limits, but not yet in a Job's template
 		for name, q := range c.Resources.Limits {
@@ -42,7 +48,7 @@ func requestsOf(spec *corev1.PodSpec) map[corev1.ResourceName]int64 {
 		}
 	}
 	r := map[corev1.ResourceName]int64{corev1.ResourcePods: 1}
-	for name, q := range podresource.PodRequests(&corev1.Pod{Spec: *filled}, podresource.PodResourcesOptions{}) {
+	for name, q := range podresource.PodRequests(&corev1.Pod{Spec: *filled, Status: o.Status}, podresource.PodResourcesOptions{UseStatusResources: true}) {
 		if n := amount(name, q); n > 0 {
 			r[name] = n
 		}
@@ -79,12 +85,12 @@ func (w *want) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// short returns a resource of which a node has too little for what a pod wants, were it empty, and how
+// short returns a resource of which a node has too little for what a pod needs, were it empty, and how
 // much is missing.
-func (n *node) short(w *want) (name corev1.ResourceName, by int64) {
-	for _, r := range slices.Sorted(maps.Keys(w.requests)) {
+func (n *node) short(needs map[corev1.ResourceName]int64) (name corev1.ResourceName, by int64) {
+	for _, r := range slices.Sorted(maps.Keys(needs)) {
 		q := n.site.obj.Status.Allocatable[r]
-		if lack := w.requests[r] - amount(r, q); lack > 0 {
+		if lack := needs[r] - amount(r, q); lack > 0 {
 			return r, lack
 		}
 	}

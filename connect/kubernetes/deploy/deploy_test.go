@@ -189,6 +189,61 @@ func condition(t *testing.T, cl clients.Interface, name string, kind batchv1.Job
 	})
 }
 
+// In a namespace that is not trusted nobody may ask for a pool, a weight, a deadline or a gang, on a Job or a pod, also by a
+// change. What was there before stays, and may be changed otherwise. In one that is, everybody may.
+func TestTenants(t *testing.T) {
+	t.Parallel()
+	c := kubetest.Start(t)
+	cl := c.Client()
+	weighted := job("before", 1, true, map[string]string{kubernetes.Weight: "2"})
+	create(t, cl, weighted)
+	if err := c.Apply(t.Context(), false, manifests(t, "tenants.yaml")...); err != nil {
+		t.Fatal(err)
+	}
+	trusted := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "trusted", Labels: map[string]string{"sojourn-sched.github.io/trusted": "true"}}}
+	if _, err := cl.CoreV1().Namespaces().Create(t.Context(), trusted, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	try := func(space, key, value string, pod bool) error {
+		j := job("j", 1, true, nil)
+		if j.Annotations = map[string]string{key: value}; key == kubernetes.Gang {
+			j.Annotations, j.Labels = nil, map[string]string{key: value}
+		}
+		dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+		var err error
+		if pod {
+			p := &corev1.Pod{ObjectMeta: j.ObjectMeta, Spec: j.Spec.Template.Spec}
+			_, err = cl.CoreV1().Pods(space).Create(t.Context(), p, dry)
+		} else {
+			_, err = cl.BatchV1().Jobs(space).Create(t.Context(), j, dry)
+		}
+		return err
+	}
+	waitFor(t, "the policy", func() bool { return try("default", kubernetes.Weight, "2", false) != nil })
+	for _, tc := range []struct {
+		key, value string
+		ok         bool
+	}{
+		{kubernetes.Size, "90s", true}, {kubernetes.Pool, "other", false}, {kubernetes.Weight, "2", false},
+		{kubernetes.Deadline, "2199-01-01T00:00:00Z", false}, {kubernetes.Gang, "", false},
+	} {
+		for _, pod := range []bool{false, true} {
+			if err := try("default", tc.key, tc.value, pod); (err == nil) != tc.ok || err != nil && !strings.Contains(err.Error(), "need") {
+				t.Errorf("%s, pod %v: %v, allowed %v", tc.key, pod, err, tc.ok)
+			}
+			if err := try("trusted", tc.key, tc.value, pod); err != nil {
+				t.Errorf("%s, pod %v, in the trusted namespace: %v", tc.key, pod, err)
+			}
+		}
+	}
+	for patch, ok := range map[string]bool{`{"metadata":{"labels":{"x":"y"}}}`: true, `{"metadata":{"annotations":{"` + kubernetes.Weight + `":"3"}}}`: false} {
+		_, err := cl.BatchV1().Jobs("default").Patch(t.Context(), "before", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		if (err == nil) != ok {
+			t.Errorf("patch %s: %v, allowed %v", patch, err, ok)
+		}
+	}
+}
+
 // The manifests apply, the command takes the arguments of the Deployment, and needs exactly the rights that
 // the roles give: it does here all that it can do. The dashboard asks for metrics that there are.
 func TestScheduler(t *testing.T) {
@@ -223,7 +278,7 @@ func TestScheduler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := launch(t, c, find[appsv1.Deployment](t, list, "Deployment"), kubeconfig, "-policy=fair:fair-timeout=1s")
+	address := launch(t, c, find[appsv1.Deployment](t, list, "Deployment"), kubeconfig, "-policy=fair:fair-timeout=1s", "-any-pool")
 	create(t, cl, job("first", 1, false, nil))
 	lost := job("lost", 1, false, nil)
 	lost.Spec.Template.Spec.NodeSelector = map[string]string{"no": "such"}

@@ -46,6 +46,7 @@ type core struct {
 	driver   *driver.Driver
 	features sojourn.Features
 	act      actuator
+	limits   kubernetes.Limits
 	limit    int // pods that may run at a time
 
 	jobs    map[types.UID]*job
@@ -100,14 +101,14 @@ type grant struct {
 	since   sojourn.Time // when it was covered
 }
 
-func newCore(p sojourn.Policy, limit int, act actuator, now func() sojourn.Time) (*core, error) {
-	truth := account.New(p)
+func newCore(config Config, act actuator, now func() sojourn.Time) (*core, error) {
+	truth, limit := account.New(config.Policy), config.Slots
 	d, err := driver.New(truth, driver.Options{Now: now, Preempt: time.Second})
 	if err != nil {
 		return nil, err
 	}
 	c := &core{
-		truth: truth, driver: d, features: sojourn.Supports(truth), act: act, limit: limit,
+		truth: truth, driver: d, features: sojourn.Supports(truth), act: act, limits: config.Limits, limit: limit,
 		jobs: map[types.UID]*job{}, byID: map[sojourn.JobID]*job{}, on: map[sojourn.SlotID]*grant{},
 	}
 	for range limit {

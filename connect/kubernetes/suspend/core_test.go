@@ -35,7 +35,7 @@ func newWorld(t *testing.T, policy string, slots int) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.core, err = newCore(p, slots, w, func() sojourn.Time { return kubernetes.Time(w.now) })
+	w.core, err = newCore(Config{Policy: p, Slots: slots, Limits: kubernetes.Limits{AnyPool: true, MaxWeight: 4}}, w, func() sojourn.Time { return kubernetes.Time(w.now) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func (c *core) arrive(j *job) error {
 		return err
 	}
 	n := int(*o.Spec.Completions)
-	spec, err := kubernetes.Describe(o, n)
+	spec, err := c.limits.Describe(o, n)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (c *core) revise(j *job) {
 	}
 	var spec *sojourn.Job
 	if err == nil {
-		spec, err = kubernetes.Describe(o, n)
+		spec, err = c.limits.Describe(o, n)
 	}
 	if err == nil {
 		spec.ID, spec.Phases[0].Held = j.id, j.spec.Phases[0].Held

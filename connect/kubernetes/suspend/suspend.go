@@ -54,6 +54,9 @@ type Config struct {
 	// Jobs selects Jobs by their labels. Empty means Managed with the value "true".
 	Jobs string
 
+	// Limits bound what annotations say.
+	Limits kubernetes.Limits
+
 	// Workers is how many requests are under way at a time. Zero means 8.
 	Workers int
 
@@ -114,7 +117,7 @@ func New(c Config) (*Controller, error) {
 	s := &Controller{config: c, wake: make(chan struct{}, 1)}
 	s.writer = newWriter(c.Client)
 	base := time.Now()
-	s.core, err = newCore(c.Policy, c.Slots, s.writer, func() sojourn.Time {
+	s.core, err = newCore(c, s.writer, func() sojourn.Time {
 		return kubernetes.Time(base) + sojourn.Time(time.Since(base)) // by the monotonic clock
 	})
 	if err != nil {

@@ -80,7 +80,7 @@ func (r *room) controller(cl clients.Interface, policy string) *suspend.Controll
 	if err != nil {
 		r.Fatal(err)
 	}
-	config := suspend.Config{Client: cl, Policy: p, Slots: slots, Namespace: r.name}
+	config := suspend.Config{Client: cl, Policy: p, Slots: slots, Namespace: r.name, Limits: kubernetes.Limits{AnyPool: true}}
 	if r.name == "lease" {
 		config.Lease = &kubernetes.Lease{Namespace: r.name, Name: "jobs", Identity: fmt.Sprint(time.Now().UnixNano())}
 	}

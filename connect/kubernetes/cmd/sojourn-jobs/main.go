@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	c, err := suspend.New(suspend.Config{
-		Client: client, Policy: policy, Slots: *slots, Namespace: flags.Namespace, Jobs: *jobs, Workers: flags.Workers, Lease: lease,
+		Client: client, Policy: policy, Slots: *slots, Namespace: flags.Namespace, Jobs: *jobs, Workers: flags.Workers, Limits: flags.Limits(), Lease: lease,
 	})
 	if err != nil {
 		return err

@@ -27,7 +27,6 @@ func run(ctx context.Context, args []string) error {
 	shapes := flags.Bool("shapes", false, "pods share nodes by what they request, in the order of fair over dominant shares; -policy and -slots say nothing then")
 	patience := flags.Duration("patience", time.Minute, "how long a gang waits until places are kept for it, and with -shapes pods of one shape until a node is; below 0: for ever")
 	nodes := flags.String("nodes", "", "a selector of nodes by labels; empty: all that advertise slots")
-	gatePin := flags.Bool("gate-pin", false, "remove the gate of pods and pin them to nodes, and leave it to another scheduler to place them")
 	events := flags.Int("events", 10, "the most events a second that say why pods wait; below 0: none")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -46,7 +45,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	config := kubernetes.Config{
 		Client: client, Policy: policy, Name: *schedulerName, Namespace: flags.Namespace, Nodes: *nodes,
-		Workers: flags.Workers, Events: *events, GangPatience: *patience, GatePin: *gatePin, Lease: lease,
+		Workers: flags.Workers, Events: *events, GangPatience: *patience, Limits: flags.Limits(), Lease: lease,
 	}
 	if *shapes {
 		config.Policy, config.Shapes = nil, &kubernetes.Shapes{Patience: *patience}

@@ -51,6 +51,7 @@ type Flags struct {
 
 	policy, kubeconfig, listen, lease string
 	qps                               float64
+	limits                            kubernetes.Limits
 }
 
 // NewFlags returns the flags of a command that has so many requests under way unless the user says otherwise.
@@ -64,6 +65,11 @@ func NewFlags(name string, workers int) *Flags {
 	f.Float64Var(&f.qps, "qps", -1, "the most requests a second; below 0: no limit but the API server's")
 	f.StringVar(&f.listen, "listen", ":8080", "address of /metrics, /healthz and /readyz; empty: none")
 	f.StringVar(&f.lease, "lease", "", "namespace/name of the Lease that replicas compete for; empty: there is one replica")
+	f.BoolVar(&f.limits.AnyPool, "any-pool", false, "annotations may name any pool; otherwise the pool of a Job is its namespace")
+	f.Float64Var(&f.limits.MaxWeight, "max-weight", 1, "the greatest weight that an annotation may ask for")
+	f.DurationVar(&f.limits.MinSize, "min-size", 0, "a smaller size by annotation counts as this one")
+	f.BoolVar(&f.limits.NoDeadlines, "no-deadlines", false, "refuse Jobs with a deadline by annotation")
+	f.IntVar(&f.limits.MaxGang, "max-gang", 0, "how many pods a gang has at most; 0: any number; below 0: there are no gangs")
 	return f
 }
 
@@ -100,6 +106,9 @@ func (f *Flags) Policy() (sojourn.Policy, error) {
 	}
 	return p, nil
 }
+
+// Limits returns what annotations and labels may say.
+func (f *Flags) Limits() kubernetes.Limits { return f.limits }
 
 // Client returns a client of the API server.
 func (f *Flags) Client() (clients.Interface, error) {
