@@ -134,26 +134,36 @@ func (m *model) level(g *groupState, of *moments, a float64) float64 {
 	return prior + float64(share*(of.mean-prior)) + m.normal(float64(share*w))
 }
 
+// A product is of factors from leastValue up, and its logarithm is wanted.
+type product struct{ log, of float64 }
+
+func (p *product) times(factor float64) {
+	if p.of *= factor; p.of < 1e-200 || p.of > 1e200 {
+		p.log, p.of = p.logarithm(), 1
+	}
+}
+
+func (p *product) logarithm() float64 { return p.log + detmath.Log(p.of) }
+
+// survival returns the logarithm of the probability that all that runs of a job takes longer than it has run.
+func (m *model) survival(j *jobState) float64 {
+	all := product{of: 1}
+	for _, g := range j.groups {
+		for _, age := range g.ages {
+			all.times(max(1e-100, m.above(g.kind, age-g.l)))
+		}
+	}
+	return all.logarithm()
+}
+
 // running draws a and the levels of a job with running tasks, given how long these have run, and then what they take.
 func (m *model) running(j *jobState) {
-	survival := func() (log float64) {
-		prod := 1.0
-		for _, g := range j.groups {
-			for _, age := range g.ages {
-				if prod *= max(1e-100, m.above(g.kind, age-g.l)); prod < 1e-200 {
-					log += detmath.Log(prod)
-					prod = 1
-				}
-			}
-		}
-		return log + detmath.Log(prod)
-	}
-	now, before := survival(), j.a
+	now, before := m.survival(j), j.a
 	j.a = m.deviation(j, true)
 	for _, g := range j.groups {
 		g.before, g.l = g.l, m.level(g, &g.known, j.a)
 	}
-	if !m.accept(survival() - now) {
+	if !m.accept(m.survival(j) - now) {
 		j.a = before
 		for _, g := range j.groups {
 			g.l = g.before
@@ -167,40 +177,38 @@ func (m *model) running(j *jobState) {
 	}
 }
 
+// jobLikelihood returns the logarithm of the density of ta and tv, for any a.
+func (m *model) jobLikelihood(total, split float64) float64 {
+	ta, tv := float64(total*total*split), float64(total*total*(1-split))
+	sum, all := -float64(2*(tailed(total/priors[m.scale].job)+detmath.Log(total))), product{of: 1}
+	for _, j := range m.jobs {
+		precision, deviation := 0.0, 0.0
+		for _, g := range j.groups {
+			if g.counts(&g.now) {
+				w := g.weight(tv, &g.now)
+				d := g.now.mean - g.b
+				precision += 1 / w
+				deviation += d / w
+				sum += float64(d*d) / w
+				all.times(w)
+			}
+		}
+		d := 1 + float64(ta*precision)
+		all.times(d)
+		sum -= float64(ta*float64(deviation*deviation)) / d
+	}
+	return -(sum + all.logarithm()) / 2
+}
+
 // jobVariances draws ta and tv, for any a.
 func (m *model) jobVariances() {
-	p := priors[m.scale]
-	of := func(total, split float64) float64 {
-		ta, tv := float64(total*total*split), float64(total*total*(1-split))
-		sum, prod := -float64(2*(tailed(total/p.job)+detmath.Log(total))), 1.0
-		for _, j := range m.jobs {
-			precision, deviation := 0.0, 0.0
-			for _, g := range j.groups {
-				if g.counts(&g.now) {
-					w := g.weight(tv, &g.now)
-					d := g.now.mean - g.b
-					precision += 1 / w
-					deviation += d / w
-					sum += float64(d*d) / w
-					if prod *= w; prod < 1e-200 || prod > 1e200 {
-						sum += detmath.Log(prod)
-						prod = 1
-					}
-				}
-			}
-			d := 1 + float64(ta*precision)
-			prod *= d
-			sum -= float64(ta*float64(deviation*deviation)) / d
-		}
-		return -(sum + detmath.Log(prod)) / 2
-	}
-	now := of(m.total, m.split)
+	now := m.jobLikelihood(m.total, m.split)
 	to := max(1e-8, float64(m.total*detmath.Exp(float64(.7*detmath.Normal(m.random)))))
-	if log := of(to, m.split); m.accept(log - now) {
+	if log := m.jobLikelihood(to, m.split); m.accept(log - now) {
 		m.total, now = to, log
 	}
 	split := float64(m.random.Float64())
-	if log := of(m.total, split); m.accept(log - now) {
+	if log := m.jobLikelihood(m.total, split); m.accept(log - now) {
 		m.split = split
 	}
 	square := float64(m.total * m.total)
@@ -264,7 +272,7 @@ func (m *model) classPrior() (mean, variance float64) {
 // filter is a Kalman filter of b. It returns the logarithm of the likelihood.
 func (m *model) filter(k *kindState, q float64) float64 {
 	mean, variance := m.usual(k)
-	sum, prod := 0.0, 1.0
+	sum, all := 0.0, product{of: 1}
 	for i, g := range k.groups {
 		if i > 0 {
 			variance += float64(q * q)
@@ -273,17 +281,14 @@ func (m *model) filter(k *kindState, q float64) float64 {
 			s := variance + g.weight(m.tv, &g.now) + g.otherVariance
 			e := g.now.mean - g.otherMean - mean
 			sum += float64(e*e) / s
-			if prod *= s; prod < 1e-200 || prod > 1e200 {
-				sum += detmath.Log(prod)
-				prod = 1
-			}
+			all.times(s)
 			gain := variance / s
 			mean += float64(gain * e)
 			variance = float64(variance * (1 - gain))
 		}
 		g.mean, g.variance = mean, variance
 	}
-	return -(sum + detmath.Log(prod)) / 2
+	return -(sum + all.logarithm()) / 2
 }
 
 // kindVariance draws sigma of a kind.
@@ -299,7 +304,7 @@ func (m *model) kindVariance(k *kindState) {
 		}
 	}
 	of := func(variance float64) float64 {
-		sum, prod := 0.0, 1.0
+		sum, all := 0.0, product{of: 1}
 		for _, g := range k.groups {
 			if g.now.n == 0 {
 				continue
@@ -307,12 +312,9 @@ func (m *model) kindVariance(k *kindState) {
 			w := max(leastValue, m.tv+variance/g.now.n)
 			d := g.now.mean - g.b - g.job.a
 			sum += float64(d*d) / w
-			if prod *= w; prod < 1e-200 || prod > 1e200 {
-				sum += detmath.Log(prod)
-				prod = 1
-			}
+			all.times(w)
 		}
-		return -(sum + detmath.Log(prod)) / 2
+		return -(sum + all.logarithm()) / 2
 	}
 	to := (float64(likeness*m.spread) + about) / float64(2*gamma(m.random, (likeness+free)/2))
 	if m.accept(of(to) - of(k.variance)) {
