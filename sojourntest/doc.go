@@ -71,7 +71,7 @@
 //     changes no later decision
 //   - held phases: a phase that is held is one each of whose tasks was reported as held at
 //     once
-//   - names: job IDs are only names; orders end in the order of arrival
+//   - names: IDs and names of jobs only tell them apart; orders end in the order of arrival
 //   - alike slots: a driver that offers another free slot of the same class and node gets the
 //     same task
 //   - order of slots: the order in which the slots come or go that do so at one instant
@@ -81,10 +81,16 @@
 //   - greater weights: over whole histories, a job that has a greater weight from its arrival on
 //     is served no later, except by chance. A policy may ignore weights
 //   - revised weights: if weights matter, those that a revision tells do
+//   - vain events: over whole histories, a task that is held and released at once, or a revision
+//     that changes nothing, makes its job start tasks neither earlier nor later, except by chance
+//   - long times: where tasks take months, the order of tasks does not change each time that all of
+//     them take twice as long. It does so if a sum of times wraps around
 //   - lost work: an attempt that is refused, preempted or lost with its slot leaves its job in its
 //     place: as if it had never been started, while the same time passed; so does one that fails,
 //     unless one has failed before. A refusal may cost the place if one of the job was refused
 //     before and none has finished since
+//   - descriptions: what can be said in two ways means the same in both. These are a weight of
+//     0 or 1, a speed of 0 or 100, one estimate for all tasks without inputs or a list of them
 //   - fields: the fields that an event's kind does not use are ignored
 //   - purity: questions change nothing, in any order, between any two calls. Questions are
 //     NextWake, Seek, AppendPreemptions, AppendRanking, Explain, AppendVoid, Void,

@@ -76,6 +76,9 @@ const (
 	longLast
 	lightFirst
 	lastFirst
+	shortNames
+	zeroWeights
+	oneEstimate
 	declineNoted
 	neverPanics
 	panicsBare
@@ -270,6 +273,15 @@ func (p *fifo) choose(s *refSlot) (_ *refJob, phase, index int, ok bool) {
 	case p.bug == lightFirst:
 		jobs = slices.Clone(jobs)
 		slices.SortStableFunc(jobs, func(a, b *refJob) int { return cmp.Compare(a.Spec.WeightUnits(), b.Spec.WeightUnits()) })
+	case p.bug == shortNames:
+		jobs = slices.Clone(jobs)
+		slices.SortStableFunc(jobs, func(a, b *refJob) int { return len(a.Spec.Name) - len(b.Spec.Name) })
+	case p.bug == zeroWeights:
+		jobs = slices.Clone(jobs)
+		slices.SortStableFunc(jobs, func(a, b *refJob) int { return cmp.Compare(b.Spec.Weight, a.Spec.Weight) })
+	case p.bug == oneEstimate:
+		jobs = slices.Clone(jobs)
+		slices.SortStableFunc(jobs, func(a, b *refJob) int { return cmp.Compare(a.Spec.Phases[0].Estimate, b.Spec.Phases[0].Estimate) })
 	case p.bug == longLast:
 		jobs = slices.Clone(jobs)
 		long := func(j *refJob) int { return bit(j.Spec.Phases[0].Estimate > 5*time.Second) }

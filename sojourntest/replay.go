@@ -82,7 +82,8 @@ func (tr *trial) replays() {
 		rewriting{lawAlike, alike, plain},
 		rewriting{lawEpoch, later(h), plain},
 		rewriting{lawFields, h.littered(tr.only), plain},
-		rewriting{lawFields, later(tr.renamed(alike)).littered(nil), plain})
+		rewriting{lawRestated, tr.restated(h), plain},
+		rewriting{lawRestated, tr.restated(later(tr.renamed(alike)).littered(nil)), plain})
 	tr.heavier()
 	tr.lost()
 	tr.restore(plain)

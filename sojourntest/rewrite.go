@@ -1,8 +1,10 @@
 package sojourntest
 
 import (
+	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -105,16 +107,17 @@ func (h history) heldOneByOne() (out history) {
 	return out
 }
 
-// renamed returns h with other job IDs, in another order.
+// renamed returns h with other job IDs and other names of jobs, in another order.
 func (w *witness) renamed(h history) history {
-	known := map[sojourn.JobID]bool{}
+	known, names := map[sojourn.JobID]bool{}, map[string]bool{}
 	for i := range h {
 		known[h[i].ev.Task.Job] = true
-		if h[i].ev.Job != nil {
-			known[h[i].ev.Job.ID] = true
+		if j := h[i].ev.Job; j != nil {
+			known[j.ID], names[j.Name] = true, true
 		}
 	}
 	delete(known, 0)
+	delete(names, "")
 	other := map[sojourn.JobID]sojourn.JobID{}
 	for i, id := range sorted(known) {
 		other[id] = math.MaxUint64 - sojourn.JobID(i*i)*1e9
@@ -122,17 +125,69 @@ func (w *witness) renamed(h history) history {
 			other[id] = sojourn.JobID(len(known) + 1 - i)
 		}
 	}
+	otherName := map[string]string{"": ""}
+	for i, name := range slices.Sorted(maps.Keys(names)) {
+		otherName[name] = strings.Repeat("z", len(names)-i)
+	}
 	name := func(id sojourn.JobID) sojourn.JobID { return other[id] }
 	return h.mapped(func(c *call) {
 		if c.ev.Job != nil {
 			j := *c.ev.Job // shares the lists, which nobody changes
-			j.ID = name(j.ID)
+			j.ID, j.Name = name(j.ID), otherName[j.Name]
 			c.ev.Job = &j
 		}
 		c.ev.Task.Job = name(c.ev.Task.Job)
 		c.rejection = nil // it is not compared
 		c.a.Task.Job = name(c.a.Task.Job)
 	})
+}
+
+// restated returns h with what is said in another way that means the same: a weight of 0 or 1, a speed of 0 or 100, one estimate
+// for all tasks without inputs or a list of them.
+func (w *witness) restated(h history) history {
+	return h.mapped(func(c *call) {
+		if c.ev.Kind == sojourn.SlotAdded && w.o.features&sojourn.FeatureSpeed != 0 {
+			c.ev.Slot.Speed = swapped(c.ev.Slot.Speed, 100)
+		}
+		if c.ev.Job == nil || c.ev.Job.Check() != nil {
+			return
+		}
+		j := *c.ev.Job
+		j.Weight = swapped(j.Weight, 1)
+		j.Phases = slices.Clone(j.Phases)
+		for i := range j.Phases {
+			p := &j.Phases[i]
+			if p.Inputs.Len() > 0 {
+				continue // the closest of tasks that are alike may go first, and those of a list are not alike
+			}
+			list := make([]time.Duration, p.Tasks)
+			for k := range list {
+				list[k] = p.EstimateOf(k)
+			}
+			switch first := list[0]; {
+			case p.Estimates == nil:
+				p.Estimate, p.Estimates = 0, list
+			case !slices.ContainsFunc(list, func(d time.Duration) bool { return d != first }):
+				p.Estimate, p.Estimates = first, nil
+			default:
+				p.Estimate, p.Estimates = 0, list
+			}
+		}
+		c.ev.Job = &j
+		c.rejection = nil // it is not compared
+	})
+}
+
+// swapped returns 0 for what 0 means, and that for 0.
+func swapped[T comparable](v, meant T) T {
+	var zero T
+	switch v {
+	case zero:
+		return meant
+	case meant:
+		return zero
+	}
+	return v
 }
 
 // postponed returns h with all times later by d.

@@ -113,17 +113,18 @@ type Options struct {
 // Package rapid sets the number and the length of the histories: 100, each of
 // about 60 random steps and the steps that bring all jobs to their end. The flags
 // -rapid.checks and -rapid.steps change this. A run takes one to three seconds. With less than
-// 10 histories, the laws of memory and of greater weights are not tested.
+// 10 histories, the laws of memory, of greater and revised weights, of vain events and of long times are not tested.
 func Run(t *testing.T, newPolicy func() sojourn.Policy, o Options) {
 	t.Run("laws", func(t *testing.T) { checkLaws(t, newPolicy, o) })
 	t.Run("allocations", func(t *testing.T) { checkAllocations(t, newPolicy(), o) })
 	if checks() >= enoughChecks {
 		t.Run("memory", func(t *testing.T) { checkMemory(t, newPolicy, o, leastJobs, mostJobs) })
-		t.Run("greater weights", func(t *testing.T) { checkWeights(t, newPolicy, o) })
+		t.Run("races", func(t *testing.T) { checkRaces(t, newPolicy, o) })
+		t.Run("long times", func(t *testing.T) { checkLong(t, newPolicy, o) })
 	}
 }
 
-// enoughChecks is how many histories there are at least in a run that also looks at memory and greater weights. Runs of
+// enoughChecks is how many histories there are at least in a run that also looks at memory and races. Runs of
 // fewer try many options.
 const enoughChecks = 10
 

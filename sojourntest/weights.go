@@ -11,17 +11,36 @@ import (
 	"pgregory.net/rapid"
 )
 
-// reweighed are the weights that one job of a race gets instead of w.
-var reweighed = [...]struct {
+// A variant is a race with something else about one job, and the law that says what that may change.
+type variant struct {
+	law    string
 	name   string
-	weight func(w float64) float64
+	weight func(w float64) float64 // nil: as it is
+	vain   func(*loop, *sojourn.Job)
 	less   bool
-}{
-	{"twice the weight", func(w float64) float64 { return 2 * w }, false},
-	{"131072 times the weight", func(w float64) float64 { return (1 << 17) * w }, false},
-	{"the greatest weight", func(float64) float64 { return math.Nextafter(1<<32, 0) }, false},
-	{"half the weight", func(w float64) float64 { return w / 2 }, true},
-	{"the least weight", func(float64) float64 { return 1. / 65536 }, true},
+}
+
+var variants = [...]variant{
+	{lawHeavier, "twice the weight", func(w float64) float64 { return 2 * w }, nil, false},
+	{lawHeavier, "131072 times the weight", func(w float64) float64 { return (1 << 17) * w }, nil, false},
+	{lawHeavier, "the greatest weight", func(float64) float64 { return math.Nextafter(1<<32, 0) }, nil, false},
+	{lawHeavier, "half the weight", func(w float64) float64 { return w / 2 }, nil, true},
+	{lawHeavier, "the least weight", func(float64) float64 { return 1. / 65536 }, nil, true},
+	{lawVain, "held and released", nil, holdAndRelease, false},
+	{lawVain, "revised", nil, func(l *loop, j *sojourn.Job) { l.observe(sojourn.Event{Kind: sojourn.JobRevised, Job: j}) }, false},
+}
+
+// holdAndRelease does so with the last task of a job that waits.
+func holdAndRelease(l *loop, j *sojourn.Job) {
+	for i := len(j.Phases) - 1; i >= 0; i-- {
+		for k := j.Phases[i].Tasks - 1; k >= 0; k-- {
+			id := sojourn.TaskID{Job: j.ID, Phase: uint16(i), Index: uint32(k)}
+			if l.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: id}) {
+				l.observe(sojourn.Event{Kind: sojourn.TaskReady, Task: id})
+				return
+			}
+		}
+	}
 }
 
 // Races of each shape of jobs, and of each way in which they come.
@@ -30,38 +49,54 @@ const (
 	allRaces  = 60 // are run if a greater weight is worse in most of them
 )
 
-// checkWeights lets a few jobs compete for a slot or two, and again with another weight of one job from its arrival on.
+// checkRaces lets a few jobs compete for a slot or two, and again with another weight of one job from its arrival on, or
+// with events about it that say nothing.
 // A job may lose such a race by a greater weight, since the turns of other jobs move, too. So many races of a kind are
 // judged together. They are the same each time.
-func checkWeights(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
+func checkRaces(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
 	tb.Helper()
-	if o.IgnoresWeights {
-		return
-	}
 	o.features = sojourn.Supports(newPolicy())
 	matters, told := 0, 0 // races in which the weight matters, and those of them in which it does if a revision tells it
 	for shape := range plainJobs(&o, 1, 1, raceDeadline) {
 		for _, kind := range []sojourn.EventKind{sojourn.JobArrived, sojourn.JobAdopted} {
-			var all [len(reweighed)]standing
-			for i := 0; i < someRaces || i < allRaces && slices.ContainsFunc(all[:], standing.suspect); i++ {
+			var worse, better [len(variants)]standing // only of vain events may neither be
+			for i := 0; i < someRaces || i < allRaces && (slices.ContainsFunc(worse[:], standing.suspect) || slices.ContainsFunc(better[:], standing.suspect)); i++ {
 				r := drawRace(&o, i, shape, kind)
 				was := r.run(newPolicy, r.jobs[r.job].Weight)
-				for k, other := range reweighed {
-					light, heavy := was, r.run(newPolicy, other.weight(r.jobs[r.job].Weight))
-					if light != nil && heavy != nil && heavy.sum != light.sum {
+				for k, v := range variants {
+					weight := r.jobs[r.job].Weight
+					if v.weight != nil {
+						if o.IgnoresWeights {
+							continue
+						}
+						weight = v.weight(weight)
+					}
+					r.vain = v.vain
+					light, heavy := was, r.run(newPolicy, weight)
+					r.vain = nil
+					if v.weight != nil && light != nil && heavy != nil && heavy.sum != light.sum {
 						matters++
 						r.revised = true
-						if again := r.run(newPolicy, other.weight(r.jobs[r.job].Weight)); again == nil || again.sum != light.sum {
+						if again := r.run(newPolicy, weight); again == nil || again.sum != light.sum {
 							told++
 						}
 						r.revised = false
 					}
-					if other.less {
+					if v.less {
 						light, heavy = heavy, light
 					}
-					all[k].count(r.jobs[r.job].ID, light, heavy)
-					if i > 3*someRaces && all[k].wrong() {
-						tb.Fatalf("law of %s\n%s", lawHeavier, all[k].text(other.name, other.less))
+					worse[k].count(r.jobs[r.job].ID, light, heavy)
+					if v.vain != nil {
+						better[k].count(r.jobs[r.job].ID, heavy, light)
+					}
+					if i <= 3*someRaces {
+						continue
+					}
+					if worse[k].wrong() {
+						tb.Fatalf("law of %s\n%s", v.law, worse[k].text(&v, v.less))
+					}
+					if better[k].wrong() {
+						tb.Fatalf("law of %s\n%s", v.law, better[k].text(&v, true))
 					}
 				}
 			}
@@ -73,7 +108,7 @@ func checkWeights(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
 	}
 }
 
-// A standing is how often a greater weight made the tasks of a job start later on average, or earlier.
+// A standing is how often a greater weight, or a vain event, made the tasks of a job start later on average, or earlier.
 type standing struct {
 	races, later, earlier int
 	light, heavy          history       // the shortest in which they start later
@@ -96,21 +131,26 @@ func (s *standing) count(job sojourn.JobID, light, heavy *finish) {
 	}
 }
 
-// suspect reports whether a greater weight is more often worse than better.
+// suspect reports whether it is more often worse than better.
 func (s standing) suspect() bool { return s.later > s.earlier }
 
-// wrong reports whether a greater weight is clearly worse. If it made no difference in the long run, this would happen less
+// wrong reports whether it is clearly worse. If it made no difference in the long run, this would happen less
 // than once in 20,000 times.
 func (s *standing) wrong() bool { return s.later >= 16+3*s.earlier }
 
-func (s *standing) text(name string, less bool) string {
+func (s *standing) text(v *variant, less bool) string {
 	order, was, is := "later", s.light, s.heavy
 	if less {
 		order, was, is = "earlier", s.heavy, s.light
 	}
+	if v.vain != nil {
+		return fmt.Sprintf("%s when it comes and at each end of a task, a job starts its tasks %s in %d of %d histories, and in %d it is the other way round"+
+			"\n\nBroken by this history, and job %d:\n\n%s\nand by the same one with these events:\n\n%s",
+			v.name, order, s.later, s.races, s.earlier, s.job, was.text("", "", nil), is.text("", "", nil))
+	}
 	return fmt.Sprintf("with %s from its arrival on, a job starts its tasks %s in %d of %d histories, and in %d it is the other way round"+
 		"\n\nBroken by this history:\n\n%s\nand by the same one with these lines, in which job %d has %s:\n\n%s",
-		name, order, s.later, s.races, s.earlier, was.text("", "", nil), s.job, name, otherLines(was.text("", "", nil), is.text("", "", nil)))
+		v.name, order, s.later, s.races, s.earlier, was.text("", "", nil), s.job, v.name, otherLines(was.text("", "", nil), is.text("", "", nil)))
 }
 
 // otherLines returns the lines of b that are not those of a at the same place.
@@ -127,14 +167,27 @@ func otherLines(a, b string) string {
 	return out
 }
 
-// untilApart returns two histories up to the first call whose outcomes differ.
+// untilApart returns two histories up to the first call whose outcomes differ. Vain events are in one of them only.
 func untilApart(a, b history) (history, history) {
-	for i := range min(len(a), len(b)) {
-		if a[i].assign != b[i].assign || !sameOutcome(&a[i], &b[i]) {
-			return a[:i+1], b[:i+1]
+	i, k := 0, 0
+	for ; i < len(a) && k < len(b); i, k = i+1, k+1 {
+		for ; i < len(a) && a[i].vain(); i++ {
+		}
+		for ; k < len(b) && b[k].vain(); k++ {
+		}
+		if i == len(a) || k == len(b) {
+			break
+		}
+		if a[i].assign != b[k].assign || !sameOutcome(&a[i], &b[k]) {
+			return a[:i+1], b[:k+1]
 		}
 	}
 	return a, b
+}
+
+// vain reports whether a call of a race tells a vain event.
+func (c *call) vain() bool {
+	return c.ev.Kind == sojourn.TaskHeld || c.ev.Kind == sojourn.TaskReady || c.ev.Kind == sojourn.JobRevised
 }
 
 // A race is of jobs that compete.
@@ -146,6 +199,10 @@ type race struct {
 	slots    int             // of each class
 	job      int             // the one that is weighed anew
 	revised  bool            // at once, by a revision
+
+	vain func(*loop, *sojourn.Job) // when that job comes and at each end of a task of it; nil: nothing
+
+	all bool // tasks of all jobs count, not only those of that job
 }
 
 const raceDeadline = sojourn.Time(10 * time.Hour)
@@ -194,11 +251,18 @@ func (r *race) run(newPolicy func() sojourn.Policy, weight float64) *finish {
 		l    = newLoop(newPolicy)
 		next = 0                                 // job to come
 		ends = map[sojourn.SlotID]sojourn.Time{} // of what runs
-		left = 0                                 // tasks of the job in question that have not started
+		left = 0                                 // tasks that count and have not started
 	)
+	counts := func(job int) bool { return r.all || job == r.job }
 	l.h = &f.h
+	for i, job := range r.jobs {
+		for _, p := range job.Phases {
+			if counts(i) {
+				left += p.Tasks
+			}
+		}
+	}
 	for _, p := range r.jobs[r.job].Phases {
-		left += p.Tasks
 		if !slices.ContainsFunc(l.slots, func(s sojourn.Slot) bool { return s.Class == p.Class }) {
 			for range r.slots {
 				l.add(sojourn.Slot{ID: sojourn.SlotID(len(l.slots)), Class: p.Class})
@@ -219,6 +283,9 @@ func (r *race) run(newPolicy func() sojourn.Policy, weight float64) *finish {
 			if !l.observe(sojourn.Event{Kind: r.kind, Job: clone(first)}) || first != job && !l.observe(sojourn.Event{Kind: sojourn.JobRevised, Job: job}) {
 				return nil
 			}
+			if next == r.job && r.vain != nil {
+				r.vain(l, job)
+			}
 		}
 		l.offer()
 		at := sojourn.Time(math.MaxInt64)
@@ -235,7 +302,7 @@ func (r *race) run(newPolicy func() sojourn.Policy, weight float64) *finish {
 			}
 			if _, known := ends[s.ID]; !known {
 				ends[s.ID] = l.now.Add(r.tasks[a.Task.Job-1])
-				if int(a.Task.Job)-1 == r.job {
+				if counts(int(a.Task.Job) - 1) {
 					f.sum += l.now
 					left--
 				}
@@ -254,7 +321,13 @@ func (r *race) run(newPolicy func() sojourn.Policy, weight float64) *finish {
 		for _, s := range l.slots {
 			if end, busy := ends[s.ID]; busy && end <= at {
 				delete(ends, s.ID)
-				l.end(s.ID, sojourn.Event{Kind: sojourn.TaskFinished, Service: r.tasks[l.runs[s.ID].Task.Job-1]})
+				of := int(l.runs[s.ID].Task.Job) - 1
+				l.end(s.ID, sojourn.Event{Kind: sojourn.TaskFinished, Service: r.tasks[of]})
+				if of == r.job && r.vain != nil {
+					job := clone(r.jobs[of])
+					job.Weight = weight
+					r.vain(l, job)
+				}
 			}
 		}
 	}

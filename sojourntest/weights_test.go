@@ -105,11 +105,11 @@ func TestGreaterWeights(t *testing.T) {
 		}, false},
 		{"weights above 2^16 overflow", func(d draw) uint64 { return (1 + d.random) * (unit / uint64(max(uint32(d.weight), 1))) }, false},
 	} {
-		got := recorded(t, func(tb rapid.TB) { checkWeights(tb, newWeigher(tc.ticket), Options{}) })
+		got := recorded(t, func(tb rapid.TB) { checkRaces(tb, newWeigher(tc.ticket), Options{}) })
 		if tc.ok != (got == "") || !tc.ok && (!strings.Contains(got, "law of greater weights: ") || strings.Count(got, "\n") > 20) {
 			t.Errorf("%s: sojourntest says\n%s", tc.name, got)
 		}
-		if got := recorded(t, func(tb rapid.TB) { checkWeights(tb, newWeigher(tc.ticket), Options{IgnoresWeights: true}) }); got != "" {
+		if got := recorded(t, func(tb rapid.TB) { checkRaces(tb, newWeigher(tc.ticket), Options{IgnoresWeights: true}) }); got != "" {
 			t.Errorf("%s: with IgnoresWeights, sojourntest says\n%s", tc.name, got)
 		}
 	}
@@ -128,7 +128,7 @@ func TestRevisedWeights(t *testing.T) {
 		"never":                                      {0, 0, true},
 	} {
 		got := recorded(t, func(tb rapid.TB) {
-			checkWeights(tb, newWeigher(func(d draw) uint64 {
+			checkRaces(tb, newWeigher(func(d draw) uint64 {
 				part := tc.later
 				if d.kind != 0 {
 					part = tc.first
