@@ -1,6 +1,12 @@
 package journal
 
-import "github.com/sojourn-sched/sojourn/internal/visible"
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+
+	"github.com/sojourn-sched/sojourn/internal/visible"
+)
 
 // begin makes a segment, of which a number of bytes is synced, the current one.
 func (l *log) begin(segment uint64, size int64) {
@@ -49,7 +55,7 @@ func (j *Journal) Write() error { return j.note(j.log.advance(j.End(), false)) }
 func (j *Journal) Close() error {
 	j.log.stopping.Store(true)
 	err := j.Flush()
-	if !j.failed.Load() {
+	if err == nil {
 		j.saveSwapped()
 		err = j.note(j.log.settle())
 	}
@@ -61,7 +67,9 @@ func (j *Journal) Close() error {
 		l.cond.Wait()
 	}
 	if l.err == nil {
-		err = l.write(nil, true) // that all is synced: damage can then be told from a torn write
+		if err == nil {
+			err = l.write(nil, true) // that all is synced: damage can then be told from a torn write
+		}
 		l.err = visible.Errorf("journal: %w", ErrClosed)
 	}
 	if e := l.store.Close(); err == nil {
@@ -74,6 +82,7 @@ func (j *Journal) Close() error {
 func (l *log) advance(pos int64, sync bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	fails := l.fails
 	for {
 		done := l.written
 		if sync {
@@ -84,6 +93,8 @@ func (l *log) advance(pos int64, sync bool) error {
 			return nil
 		case l.err != nil:
 			return l.err
+		case l.fails != fails && l.stall != nil: // who waits does not try it again, each for all
+			return l.stall
 		case l.busy:
 			l.cond.Wait()
 		default:
@@ -96,10 +107,14 @@ func (l *log) advance(pos int64, sync bool) error {
 func (l *log) settle() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	fails := l.fails
 	for l.err == nil && (l.durable < l.end || l.next != nil) {
-		if l.busy {
+		switch {
+		case l.fails != fails && l.stall != nil:
+			return l.stall
+		case l.busy:
 			l.cond.Wait()
-		} else {
+		default:
 			l.lead(true)
 		}
 	}
@@ -115,53 +130,70 @@ func (l *log) lead(sync bool) {
 	buf, next, end := l.buf, l.next, l.end
 	data, start := buf, end-int64(len(buf))
 	l.buf, l.spare, l.next, l.busy = l.spare[:0], nil, nil, true
+	l.taken = start
+	sync = sync || len(l.tail)+len(buf) > overflow
 	l.mu.Unlock()
-	err := error(nil)
-	if next != nil {
+	err := l.mend()
+	if next != nil && err == nil {
 		k := next.at - start
 		if err = l.write(data[:k:k], true); err == nil {
 			err = l.rotate(next)
 		}
 		data = data[k:]
+		if next.begun {
+			next = nil
+		}
 	}
 	if err == nil {
 		err = l.write(data, sync)
 	}
 	l.mu.Lock()
 	l.busy = false
-	if cap(buf) <= 2*overflow {
-		l.spare = buf[:0]
-	}
-	if err != nil {
-		l.err = failure(err)
-	} else {
-		l.written = end
+	switch {
+	case err == nil:
+		l.written, l.stall = end, nil
 		if sync {
 			l.durable = end
 		}
+	case l.retry:
+		l.stall = &stallError{err}
+		l.fails++
+		l.next = cmp.Or(next, l.next)
+		l.buf = append(buf[l.taken-start:], l.buf...)
+		buf = nil
+	default:
+		l.err = failure(err)
+	}
+	if buf != nil && cap(buf) <= 2*overflow {
+		l.spare = buf[:0]
 	}
 	l.cond.Broadcast()
 }
 
 // write appends data to the segment, and what it knows to be synced before.
 func (l *log) write(data []byte, sync bool) error {
+	n := len(data)
 	if l.synced > l.marked {
 		e := encoder{buf: data}
 		e.numbers(kindMark, uint64(l.size)+uint64(len(data)), uint64(l.synced))
 		data = e.buf
 	}
 	if len(data) > 0 {
+		l.keepTail(data)
+		l.size += int64(len(data))
+		l.taken += int64(n)
+		l.marked = max(l.marked, l.synced)
 		if err := l.store.Append(l.segment, data); err != nil {
+			l.torn = true
 			return err
 		}
-		l.size += int64(len(data))
-		l.marked = max(l.marked, l.synced)
 	}
 	if sync && l.size > l.synced {
 		if err := l.store.Sync(l.segment); err != nil {
+			l.torn = true
 			return err
 		}
-		l.synced = l.size
+		l.synced, l.tail = l.size, l.tail[:0]
 	}
 	return nil
 }
@@ -175,12 +207,17 @@ func (l *log) rotate(r *rotation) error {
 	old := l.segment
 	if l.keep {
 		e := encoder{}
-		e.numbers(kindEnd, old+1)
+		if !r.ended {
+			e.numbers(kindEnd, old+1)
+			l.taken -= int64(len(e.buf)) // it has no position
+			r.ended = true
+		}
 		if err := l.write(e.buf, true); err != nil {
 			return err
 		}
 	}
 	l.begin(old+1, int64(len(data)))
+	r.begun = true
 	if l.keep {
 		return nil
 	}
@@ -188,13 +225,14 @@ func (l *log) rotate(r *rotation) error {
 		l.start(old)
 		return nil
 	}
-	return l.trim(old + 1)
+	l.due = old + 1
+	return l.trimDue()
 }
 
 // trim removes the segments of the chain before one that has a state.
 func (l *log) trim(base uint64) error {
 	for ; l.base < base; l.base++ {
-		if err := l.store.Remove(l.base); err != nil {
+		if err := l.store.Remove(l.base); err != nil && !(l.retry && errors.Is(err, fs.ErrNotExist)) {
 			return err
 		}
 	}

@@ -28,6 +28,7 @@
 //   - A damaged file is refused, with its name and the byte; nothing is skipped (TestFlippedBytes, TestHostileDisk).
 //   - After an error of the store, such as a full disk, nothing changes until the journal is opened again, and what was waited for is
 //     there (TestStoreFails, TestDiskFull, TestFailedSync).
+//   - With Options.Retry the journal goes on by itself when the store works again (TestRetry, TestHostileDisk).
 //   - If another policy is opened, or one with other options, it is told the facts, and [Restored] says so (TestAnotherPolicy).
 //   - With Options.Another no call waits for a snapshot (TestNoPause).
 //
@@ -92,9 +93,12 @@
 // since each batch of records says up to where all was synced before, and so do Open and Close.
 //
 // After an error of the store the journal takes nothing more: Observe returns the error, Assign
-// declines, and the policy stays as it is. Remove the cause and open the journal again.
+// declines, and the policy stays as it is. Remove the cause and open the journal again. With Options.Retry it goes on in memory
+// instead, and the next Wait or Write tries again: a disk may be full for an hour.
 //
 // A sync may fail, and the next one succeed without having written: Linux takes the bytes of the first for written, and
 // shows them until it needs the memory. So nothing is appended to a file after an error. Open writes what it read of the
-// last segment to another file, which takes its place when it is synced. What Open has found is durable then.
+// last segment to another file, which takes its place when it is synced. What Open has found is durable then. A journal with Retry does
+// the same while it runs: the file has what was synced before the error, and memory has the rest, up to 1 MiB that nobody has waited
+// for. So the disk needs room for that segment once more.
 package journal

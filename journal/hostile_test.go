@@ -244,7 +244,7 @@ type life struct {
 
 var lives = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) life {
 	return life{
-		Fails:     rapid.SliceOfN(rapid.IntRange(1, 60), 0, 2).Draw(t, "fails"),
+		Fails:     rapid.SliceOfN(rapid.IntRange(1, 60), 0, 6).Draw(t, "fails"),
 		Power:     rapid.OneOf(rapid.Just(0), rapid.IntRange(1, 60)).Draw(t, "power"),
 		Close:     rapid.Bool().Draw(t, "close"),
 		Powerless: rapid.Bool().Draw(t, "powerless"),
@@ -252,7 +252,8 @@ var lives = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) life {
 }), 1, 8)
 
 // Whatever call of the file system fails, with whatever of it done, and with power lost after it or not: what was waited for
-// is there, what Open has found stays, and Open names no damage. The history of a kept journal is whole.
+// is there, what Open has found stays, and Open names no damage. The history of a kept journal is whole. With Retry the process
+// goes on instead.
 func TestHostileDisk(t *testing.T) {
 	want := states(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -261,6 +262,7 @@ func TestHostileDisk(t *testing.T) {
 		if rapid.Bool().Draw(t, "another") {
 			o.Another = func() (sojourn.Policy, error) { return newFIFO(nil), nil }
 		}
+		o.Retry = rapid.Bool().Draw(t, "retry")
 		w := told{want: want, options: o}
 		for i, l := range lives.Draw(t, "lives") {
 			h.power, h.fails = l.Power, map[int]bool{}
@@ -320,7 +322,9 @@ func (w *told) live(h *hostile) (*Journal, error) {
 	made, safe, err := tell(j, story()[n:])
 	w.made, w.safe = n+made, n+safe // what was found is durable
 	if err == nil {
-		if err = j.Flush(); err == nil {
+		for err = j.Flush(); err != nil && goesOn(j, err); err = j.Flush() {
+		}
+		if err == nil {
 			w.safe = w.made
 		}
 	}

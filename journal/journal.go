@@ -37,6 +37,11 @@ type Options struct {
 	// the other one (TestNoPause, TestAnother).
 	Another func() (sojourn.Policy, error)
 
+	// Retry says that the store may fail for a while. The journal goes on in memory meanwhile: Observe and Assign work, and Wait, Flush and
+	// Write return an error that has a method Stalled, until one of them, called again, has written everything. After 64 MiB, and
+	// without Retry, an error of the store is the last one (TestRetry, TestHostileDisk).
+	Retry bool
+
 	// Rebuild makes the policy anew by its facts, whatever snapshots and decisions the journal has. What the
 	// policy had learned is lost.
 	Rebuild bool
@@ -87,6 +92,15 @@ type log struct {
 	busy    bool      // somebody writes
 	err     error     // of the store; nothing is written after it
 
+	// With Options.Retry; see mend.go.
+	retry bool
+	stall *stallError // of the last call of lead, if it has failed
+	fails int         // calls that have failed
+	tail  []byte      // what was appended to the segment since it was synced; only who writes uses it
+	torn  bool        // the end of the segment may be anything
+	taken int64       // position: in the store, or in tail
+	due   uint64      // segments before this one are to be removed
+
 	// Of the current segment; only who writes uses them.
 	segment uint64
 	size    int64
@@ -108,6 +122,8 @@ type rotation struct {
 	at      int64
 	data    []byte
 	follows bool // it has no state: that of the segment before holds
+	ended   bool // the segment before says so, or its tail does
+	begun   bool
 }
 
 // overflow is how many bytes may be appended before somebody must write them, even if nobody waits.
@@ -152,11 +168,14 @@ func Open(s Store, p sojourn.Policy, o Options) (*Journal, error) {
 		return nil, visible.Errorf("journal: %w", err)
 	}
 	if len(list) == 0 {
-		return j, j.create(p)
+		err := j.create(p)
+		j.log.retry = o.Retry
+		return j, err
 	}
 	if err := j.restore(list[len(list)-1], p); err != nil {
 		return nil, err
 	}
+	j.log.retry = o.Retry
 	for _, old := range list[:len(list)-1] {
 		if !o.Keep && old < j.log.base {
 			if err := s.Remove(old); err != nil {
@@ -233,8 +252,13 @@ func (j *Journal) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 func (j *Journal) appended(n int) {
 	l := &j.log
 	l.end += int64(n)
-	end, full := l.end, len(l.buf) >= overflow
+	end, full := l.end, len(l.buf) >= overflow && l.stall == nil
 	busy, failing := l.next != nil || l.making, l.failing
+	if l.stall != nil && l.err == nil && l.end-l.durable > mostUnwritten {
+		l.err = failure(l.stall.err)
+		j.failed.Store(true)
+	}
+	stalled := l.stall != nil
 	l.mu.Unlock()
 	if j.since += int64(n); !busy && j.limit.Load() > 0 && j.since >= j.limit.Load() {
 		j.since = 0
@@ -244,7 +268,7 @@ func (j *Journal) appended(n int) {
 			_ = j.Snapshot() // if the policy cannot be saved now, another time it may
 		}
 	}
-	if len(j.shadows) > 0 {
+	if len(j.shadows) > 0 && !stalled {
 		j.saveSwapped()
 	}
 	if full {
@@ -274,7 +298,7 @@ func (j *Journal) saveSwapped() {
 
 // note remembers that the store has failed.
 func (j *Journal) note(err error) error {
-	if err != nil {
+	if stalled := (*stallError)(nil); err != nil && !errors.As(err, &stalled) {
 		j.failed.Store(true)
 	}
 	return err

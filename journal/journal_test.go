@@ -249,7 +249,7 @@ func story() []func(j *Journal) error {
 func tell(j *Journal, calls []func(j *Journal) error) (made, safe int, err error) {
 	for _, call := range calls {
 		was := stateOf(j)
-		if err := call(j); err != nil {
+		if err := call(j); err != nil && !goesOn(j, err) {
 			if now := stateOf(j); now != was {
 				return made, safe, fmt.Errorf("the policy changed although the call failed: %w", errChanged)
 			}
@@ -257,7 +257,7 @@ func tell(j *Journal, calls []func(j *Journal) error) (made, safe int, err error
 		}
 		made++
 		if j.opts.Another != nil { // segments are to follow one another
-			if err := j.Flush(); err != nil {
+			if err := j.Flush(); err != nil && !goesOn(j, err) {
 				return made, safe, err
 			}
 		}
@@ -268,6 +268,12 @@ func tell(j *Journal, calls []func(j *Journal) error) (made, safe int, err error
 		j.log.mu.Unlock()
 	}
 	return made, safe, nil
+}
+
+// goesOn reports whether a journal with Retry goes on after an error.
+func goesOn(j *Journal, err error) bool {
+	var s interface{ Stalled() bool }
+	return errors.As(err, &s) && s.Stalled() && !errors.Is(err, errPower)
 }
 
 var errChanged = errors.New("half of a call")

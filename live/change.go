@@ -22,7 +22,7 @@ func (p *Pool) ChangePool(n sojourn.Pool) error {
 	if err != nil {
 		return err
 	}
-	return p.commit(pos)
+	return p.commit(p.leaving, pos)
 }
 
 // changePool is ChangePool, and returns what has to be durable before it is acknowledged.
@@ -31,6 +31,9 @@ func (p *Pool) changePool(n sojourn.Pool) (pos int64, err error) {
 	defer p.mu.Unlock()
 	if p.over || p.suspended {
 		return 0, ErrClosed
+	}
+	if err := p.trouble(); err != nil {
+		return 0, err
 	}
 	n.Min, n.Max = maps.Clone(n.Min), maps.Clone(n.Max)
 	if err = p.observe(sojourn.Event{Kind: sojourn.PoolChanged, Pool: &n}); err == nil {

@@ -42,9 +42,11 @@ func (p *Pool) Close(ctx context.Context) error {
 		}
 		p.giveUpAll(ErrClosed)
 		p.settle(nil)
+		p.leave()
 		p.mu.Unlock()
 		<-p.drained
 	}
+	defer context.AfterFunc(ctx, p.leave)()
 	p.busy.Wait()
 	p.stopCalls(ctx)
 	p.mu.Lock()
@@ -83,7 +85,11 @@ func (p *Pool) end() error {
 		p.must(sojourn.Event{Kind: sojourn.NodeUp, Slot: sojourn.Slot{Node: marker}})
 		p.over = true
 	}
-	err := errors.Join(p.broken, p.announce.blind)
+	err := errors.Join(p.trouble(), p.announce.blind)
+	if s := p.stall.Load(); s != nil {
+		p.endStall(s)
+	}
+	p.leave()
 	for _, a := range p.ignored {
 		err = errors.Join(err, fmt.Errorf("%w: attempt %d at task %v", ErrAbandoned, a.Attempt, a.Task))
 	}
@@ -127,6 +133,7 @@ func (p *Pool) Suspend(ctx context.Context) error {
 	p.mu.Unlock()
 	var err error
 	stop := context.AfterFunc(ctx, func() {
+		defer p.leave() // when it is known why attempts end
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, s := range p.slots {

@@ -83,6 +83,7 @@
 //
 // [Pool.Suspend] ends a process in order. If the store fails, as on a full disk, all jobs end with its error, and they go on
 // when the cause is removed and the journal is opened again. [Pool.Err] has the error then, and a note [PoolBroken];
+// with journal.Options.Retry the pool waits instead, and goes on by itself: see [ErrStalled];
 // [Pool.Status], Explain, the page and the metrics go on to answer.
 //
 // # What became of a job

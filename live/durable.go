@@ -19,7 +19,9 @@ import (
 type Handler func(ctx context.Context, t Task, payload []byte) error
 
 // A Durable policy keeps what it is told, what it decides, and the bytes that a pool attaches to jobs. A
-// [*github.com/sojourn-sched/sojourn/journal.Journal] is one, and its methods say what these mean. It is of the tier kit.
+// [*github.com/sojourn-sched/sojourn/journal.Journal] is one, and its methods say what these mean. If an error of Wait or Write has a
+// method Stalled() bool that returns true, the policy goes on in memory, and the pool calls Wait again: see [ErrStalled]. It is
+// of the tier kit.
 type Durable interface {
 	sojourn.Policy
 	Account() *account.Account
@@ -132,14 +134,6 @@ func (k keeper) position() int64 {
 		return 0
 	}
 	return k.d.End()
-}
-
-// commit returns when what was reported and decided before a position is durable. The lock is not held.
-func (p *Pool) commit(pos int64) error {
-	if p.kept.d == nil {
-		return nil
-	}
-	return p.checked(p.kept.d.Wait(pos))
 }
 
 // leftovers are what clearOut found.

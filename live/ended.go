@@ -308,7 +308,7 @@ func (p *Pool) forgetEnded(e *entry) {
 // startCalls starts calls of OnEnd.
 func (p *Pool) startCalls() {
 	c := &p.record.calls
-	for len(c.queue) > 0 && c.running < callsAtOnce && !c.stopped {
+	for len(c.queue) > 0 && c.running < callsAtOnce && !c.stopped && p.stall.Load() == nil {
 		e := c.queue[0]
 		c.queue = c.queue[1:]
 		c.running++
@@ -338,14 +338,14 @@ func (p *Pool) callOnEnd(e *entry) {
 		leave()
 	})
 	defer late.Stop()
-	err := p.commit(e.pos)
+	err := p.commit(p.record.calls.ctx, e.pos)
 	if err == nil {
 		err = p.onEnd(ctx, e)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer leave()
-	if p.over || p.broken != nil {
+	if p.over || p.broken != nil || errors.Is(err, ErrStalled) {
 		return // the next process tells again
 	}
 	if err == nil {

@@ -47,6 +47,12 @@ var (
 	// ErrBudget: more attempts at tasks of the job have failed than [Retry].Budget allows.
 	ErrBudget = errors.New("live: the budget of failures is used up")
 
+	// ErrStalled: the store of a [Durable] policy fails, and is tried again, after 100 ms at first and then every 5 s: journal.Options has
+	// Retry. Meanwhile Submit, Save and changes return this error and the store's, no attempt is started, and
+	// attempts that run go on. What ends waits in memory: Wait and OnEnd tell of it when it is durable. A Submit that had begun
+	// waits until its ctx ends; then it is not known whether there is a job (TestStall).
+	ErrStalled = errors.New("live: the store fails, and is tried again")
+
 	// ErrDeadlock: a task of the pool waits for what needs its own end or its slot: [JobStuck], [Pool.Close].
 	ErrDeadlock = errors.New("live: a task waits for itself or for its slot")
 

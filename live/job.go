@@ -343,7 +343,7 @@ func (h *Handle) Wait(ctx context.Context) error {
 		}
 	}
 	// What follows was written before the end.
-	if err := h.pool.commit(h.pos); err != nil && h.err == nil {
+	if err := h.pool.commit(ctx, h.pos); err != nil && h.err == nil {
 		return err
 	}
 	return h.err
@@ -401,7 +401,7 @@ func (h *Handle) Add(phase int, estimates ...time.Duration) (first int, err erro
 	if err != nil {
 		return 0, err
 	}
-	return first, h.pool.commit(pos)
+	return first, h.pool.commit(h.pool.leaving, pos)
 }
 
 // addTasks adds tasks to the description of a phase, in the memory of its list of estimates where there is room, and returns
@@ -431,7 +431,7 @@ func (h *Handle) revise(change func(*sojourn.Job)) error {
 	if err != nil {
 		return err
 	}
-	return h.pool.commit(pos)
+	return h.pool.commit(h.pool.leaving, pos)
 }
 
 // revise changes the description of a job, unless change returns an error, and then what the pool keeps. It returns what has to be
@@ -441,6 +441,9 @@ func (p *Pool) revise(h *Handle, change func(*sojourn.Job) error, keep func()) (
 	defer p.mu.Unlock()
 	if p.over || p.suspended {
 		return 0, ErrClosed
+	}
+	if err := p.trouble(); err != nil {
+		return 0, err
 	}
 	if h.ended || h.err != nil {
 		return 0, fmt.Errorf("live: job %d has ended, or is about to: %w", h.spec.ID, sojourn.ErrUnknownJob)

@@ -26,7 +26,7 @@ type Observer interface {
 type Note struct {
 	Kind NoteKind
 	At   sojourn.Time  // since the epoch of Options.Now
-	Job  *sojourn.Job  // not to be changed; nil for Decided and PoolBroken. The ID of a refused job is used again
+	Job  *sojourn.Job  // not to be changed; nil for Decided and what is told of the pool. The ID of a refused job is used again
 	Age  time.Duration // how long ago the job was submitted
 	Done []int         // JobResumed: how many tasks of each phase were done before
 
@@ -75,12 +75,14 @@ const (
 	TaskGivenUp  // a task has failed for good, and its job goes on without it: see [Job].MaxFailedTasks. Err is why
 	EndUntold    // Options.OnEnd has failed with Err, and is called again
 	JobRevised   // what is known of the job has changed: Job is the new description
+	PoolStalled  // see [ErrStalled]
+	PoolMended   // the store works again
 )
 
 var noteNames = [...]string{JobSubmitted: "job submitted", JobRefused: "job refused", JobEnded: "job ended",
 	TaskStarted: "task started", TaskStopped: "task stopped", TaskEnded: "task ended", Decided: "decided",
 	JobResumed: "job resumed", JobStuck: "job stuck", TaskIgnores: "task ignores its context", TaskReturned: "task returned",
-	PoolBroken: "pool broken", JobRevised: "job revised", TaskLost: "task lost with the process", TaskGivenUp: "task given up", EndUntold: "end of job untold"}
+	PoolBroken: "pool broken", PoolStalled: "pool stalled", PoolMended: "pool mended", JobRevised: "job revised", TaskLost: "task lost with the process", TaskGivenUp: "task given up", EndUntold: "end of job untold"}
 
 // String returns the name in words, such as "job submitted".
 func (k NoteKind) String() string {
@@ -104,8 +106,10 @@ func (o logger) Note(n Note) {
 	}
 	level := slog.LevelInfo
 	switch {
-	case n.Kind == PoolBroken:
+	case n.Kind == PoolBroken, n.Kind == PoolStalled:
 		level = slog.LevelError
+	case n.Kind == PoolMended: // who has heard of the one hears of the other
+		level = slog.LevelWarn
 	case n.Kind == TaskStopped, n.Kind == TaskReturned:
 		level = slog.LevelDebug
 	case n.Err != nil:

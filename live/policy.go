@@ -89,13 +89,14 @@ func (p *Pool) fail(err error) {
 
 // Err returns why the pool is broken: the store of a [Durable] policy has failed, or was closed. All jobs then end with this
 // error, and the pool accepts no more. They go on when the cause is removed and another process, or another pool,
-// opens the journal again. Err returns nil while the pool works, and of a pool that was closed in order.
+// opens the journal again. While the store is tried again, the error wraps [ErrStalled], and jobs wait. Err returns nil while the pool
+// works, and of a pool that was closed in order.
 //
-// TestFullDisk
+// TestFullDisk, TestStall
 func (p *Pool) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.broken
+	return p.trouble()
 }
 
 // checked ends all jobs if the store of a durable policy has failed. The lock is not held.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -34,7 +35,10 @@ type Pool struct {
 	closed    bool
 	over      bool // Close has let go of the policy
 	kept      keeper
-	broken    error // why a durable policy can be told nothing more
+	broken    error                 // why a durable policy can be told nothing more
+	stall     atomic.Pointer[stall] // written with the lock; nil: the store works
+	leaving   context.Context       // ends when nobody waits for the store any more
+	leave     context.CancelFunc
 	announce  announcer
 	classes   classes
 	waiting   int           // calls in which tasks wait for jobs of the pool
@@ -72,7 +76,9 @@ func New(p sojourn.Policy, o Options) (*Pool, error) {
 	var left leftovers
 	if isDurable {
 		if o.Now == nil {
-			o.Now = func() sojourn.Time { return durable.Time(time.Now()) }
+			start := time.Now() // a clock that is set later does not hold jobs up, or let them go
+			first := durable.Time(start)
+			o.Now = func() sojourn.Time { return first.Add(time.Since(start)) }
 		}
 		var err error
 		if left, err = clearOut(durable, o.Now()); err != nil {
@@ -93,6 +99,7 @@ func New(p sojourn.Policy, o Options) (*Pool, error) {
 		return nil, err
 	}
 	q := &Pool{opt: o, policy: p, d: d, armed: math.MaxInt64, drained: make(chan struct{}), rng: rand.New(rand.NewPCG(o.Seed, 0)), announce: announcer{to: o.Observer, d: d}}
+	q.leaving, q.leave = context.WithCancel(context.Background())
 	q.record = newRecord(&o, isDurable)
 	q.watched()
 	q.timer = time.AfterFunc(driver.Never, func() { // the policy wants to be asked again, or wanted to be
@@ -204,7 +211,7 @@ func (p *Pool) Submit(ctx context.Context, j Job) (*Handle, error) {
 	}
 	same, pos, err := p.submit(ctx, h, &j)
 	if err == nil {
-		err = p.commit(pos)
+		err = p.commit(ctx, pos)
 	}
 	switch {
 	case err != nil:
@@ -221,8 +228,8 @@ func (p *Pool) submit(ctx context.Context, h *Handle, j *Job) (same *Handle, pos
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.broken != nil:
-		return nil, 0, p.broken
+	case p.trouble() != nil:
+		return nil, 0, p.trouble()
 	case p.closed:
 		return nil, 0, ErrClosed
 	}
@@ -394,6 +401,9 @@ func (p *Pool) settle(old *attempt) (next *attempt) {
 	}
 	if p.broken != nil {
 		p.giveUpAll(p.broken)
+		return nil
+	}
+	if p.stall.Load() != nil {
 		return nil
 	}
 	if next = p.try(old); p.trial.a != nil {

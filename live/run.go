@@ -42,9 +42,9 @@ func (p *Pool) call(a *attempt) (store func(), err error) {
 		}
 	}()
 	if p.kept.d != nil && p.opt.UnsyncedStarts {
-		err = p.checked(p.kept.d.Write())
+		err = p.persist(a.ctx, p.kept.d.Write)
 	} else {
-		err = p.commit(a.pos)
+		err = p.commit(a.ctx, a.pos)
 	}
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (p *Pool) report(a *attempt, store func(), err error) *attempt {
 	pos := p.kept.position()
 	p.mu.Unlock()
 	if last {
-		_ = p.commit(pos) // the next start would; an error comes again with whatever happens next
+		_ = p.commit(p.leaving, pos) // the next start would; an error comes again with whatever happens next
 		p.busy.Done()
 	}
 	return next

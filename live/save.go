@@ -48,7 +48,7 @@ func Save(ctx context.Context, data []byte) error {
 	if err != nil {
 		return err
 	}
-	return p.commit(pos)
+	return p.commit(ctx, pos)
 }
 
 // Saved returns what the task has saved, in this attempt or before it, not to be changed; nil if that is nothing, or the task has
@@ -88,8 +88,8 @@ func (p *Pool) save(c *taskContext, data []byte) (pos int64, err error) {
 	defer p.mu.Unlock()
 	a, h := p.current(c), c.h
 	switch {
-	case p.broken != nil:
-		return 0, p.broken
+	case p.trouble() != nil:
+		return 0, p.trouble()
 	case a == nil:
 		return 0, fmt.Errorf("live: Save after the task has ended: %w", context.Cause(c))
 	case h.err != nil:

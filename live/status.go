@@ -21,7 +21,7 @@ type Status struct {
 	// if there is none.
 	Alone *Task
 
-	Err      error // why the pool is broken: see [Pool.Err]
+	Err      error // why the pool is broken or stalled: see [Pool.Err]
 	Observer error // Options.Observer has panicked so, and is told nothing more
 }
 
@@ -73,7 +73,7 @@ func (p *Pool) Status() Status {
 
 // status returns the status without jobs.
 func (p *Pool) status() Status {
-	st := Status{Now: p.d.Now(), Closed: p.closed, Err: p.broken, Observer: p.announce.blind}
+	st := Status{Now: p.d.Now(), Closed: p.closed, Err: p.trouble(), Observer: p.announce.blind}
 	for _, a := range p.ignored {
 		st.Ignoring = append(st.Ignoring, a.task())
 	}

@@ -112,8 +112,10 @@ func (t *Tally) Note(n Note) {
 		t.ignoring++
 	case TaskReturned:
 		t.ignoring--
-	case PoolBroken:
+	case PoolBroken, PoolStalled:
 		t.broken = true
+	case PoolMended:
+		t.broken = false
 	}
 }
 

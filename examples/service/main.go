@@ -72,7 +72,7 @@ func run(ctx context.Context, dir, addr string) (err error) {
 		return err
 	}
 	watch := forecast.New(policy)
-	j, err := journal.Open(store, watch, journal.Options{Another: func() (sojourn.Policy, error) {
+	j, err := journal.Open(store, watch, journal.Options{Retry: true, Another: func() (sojourn.Policy, error) {
 		p, err := newPolicy()
 		return forecast.New(p), err
 	}})

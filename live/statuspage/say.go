@@ -1,6 +1,7 @@
 package statuspage
 
 import (
+	"errors"
 	"fmt"
 	"html/template"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/visible"
+	"github.com/sojourn-sched/sojourn/live"
 )
 
 // A saying is the sentence at the top: what the state is, who waits because of whom, since when, and what would help.
@@ -48,6 +50,9 @@ func (s *snap) say() (y saying) {
 	y.Kind = "broken"
 	slots := len(s.st.Slots)
 	switch {
+	case errors.Is(s.st.Err, live.ErrStalled):
+		y.add("Nothing new starts: %s. What runs goes on, and no job is lost. Make room, or put right what else is wrong with the store: the pool tries it again every few seconds.", line(s.st.Err))
+		return y
 	case s.st.Err != nil:
 		y.add("The pool is broken: %s. Its jobs have ended, and it takes no more. Put right what is wrong with the store, then start the program again: jobs that were acknowledged go on.", line(s.st.Err))
 		return y

@@ -1,0 +1,112 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A stall is the time in which the store of a durable policy fails, and is tried again. What happens is told to the policy, which
+// keeps it in memory. Nothing is started.
+type stall struct {
+	err   error         // of Pool.Err
+	over  chan struct{} // closed when the store works again, or nobody tries it any more
+	wait  time.Duration // until the next try
+	timer *time.Timer
+}
+
+const (
+	firstTry = 100 * time.Millisecond
+	mostWait = 5 * time.Second
+)
+
+// isStalled reports whether an error of a durable policy says that the store may work later: see [Durable].
+func isStalled(err error) bool {
+	var s interface{ Stalled() bool }
+	return errors.As(err, &s) && s.Stalled()
+}
+
+// stalls returns the stall that an error of a durable policy begins or belongs to; nil if it does neither.
+func (p *Pool) stalls(err error) *stall {
+	if err == nil || !isStalled(err) {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.stall.Load()
+	if s == nil && !p.over {
+		s = &stall{err: fmt.Errorf("%w: %w", ErrStalled, err), over: make(chan struct{}), wait: firstTry}
+		s.timer = time.AfterFunc(s.wait, p.tryStore)
+		p.stall.Store(s)
+		p.announce.tell(Note{Kind: PoolStalled, At: p.d.Now(), Err: s.err})
+	}
+	return s
+}
+
+// tryStore tries whether the store works again.
+func (p *Pool) tryStore() {
+	err := p.kept.d.Wait(p.kept.d.End())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.stall.Load()
+	switch {
+	case s == nil: // the pool has ended
+	case err != nil && isStalled(err):
+		s.wait = min(2*s.wait, mostWait)
+		s.timer.Reset(s.wait)
+	case err != nil:
+		p.endStall(s)
+		p.fail(err)
+		p.giveUpAll(err)
+	default:
+		p.endStall(s)
+		p.announce.tell(Note{Kind: PoolMended, At: p.d.Now()})
+		p.startCalls()
+		p.settle(nil)
+	}
+}
+
+// endStall lets those go on that wait.
+func (p *Pool) endStall(s *stall) {
+	s.timer.Stop()
+	p.stall.Store(nil)
+	close(s.over)
+}
+
+// commit returns when what was reported and decided before a position is durable. While the store fails, it waits until it works
+// again, or ctx or that of Close has ended. The lock is not held.
+func (p *Pool) commit(ctx context.Context, pos int64) error {
+	return p.persist(ctx, func() error { return p.kept.d.Wait(pos) })
+}
+
+// persist is commit for a call of the durable policy.
+func (p *Pool) persist(ctx context.Context, call func() error) error {
+	if p.kept.d == nil {
+		return nil
+	}
+	for {
+		s := p.stall.Load()
+		if s == nil {
+			err := call()
+			if s = p.stalls(err); s == nil {
+				return p.checked(err)
+			}
+		}
+		select {
+		case <-s.over:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", s.err, context.Cause(ctx))
+		case <-p.leaving.Done():
+			return s.err
+		}
+	}
+}
+
+// trouble returns why the pool does not do what it should, nil if it does. The lock is held.
+func (p *Pool) trouble() error {
+	if s := p.stall.Load(); s != nil && p.broken == nil {
+		return s.err
+	}
+	return p.broken
+}

@@ -1,0 +1,237 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/journal"
+	"github.com/sojourn-sched/sojourn/live"
+)
+
+// sick is a store on a disk that is full for a while.
+type sick struct {
+	journal.Store
+	full  atomic.Bool
+	tries atomic.Int64 // while it was full
+}
+
+func (s *sick) call() error {
+	if s.full.Load() {
+		s.tries.Add(1)
+		return errDisk
+	}
+	return nil
+}
+
+func (s *sick) Create(segment uint64, data []byte) error {
+	return cmpErr(s.call(), func() error { return s.Store.Create(segment, data) })
+}
+
+func (s *sick) Append(segment uint64, data []byte) error {
+	if s.full.Load() {
+		_ = s.Store.Append(segment, data[:len(data)/2]) // some of it may be there
+	}
+	return cmpErr(s.call(), func() error { return s.Store.Append(segment, data) })
+}
+
+func (s *sick) Sync(segment uint64) error {
+	return cmpErr(s.call(), func() error { return s.Store.Sync(segment) })
+}
+
+func cmpErr(err error, then func() error) error {
+	if err != nil {
+		return err
+	}
+	return then()
+}
+
+// stallNotes are what an observer hears of the pool.
+type stallNotes struct{ kinds []live.NoteKind }
+
+func (n *stallNotes) Note(note live.Note) {
+	switch note.Kind {
+	case live.PoolBroken, live.PoolStalled, live.PoolMended:
+		n.kinds = append(n.kinds, note.Kind)
+	}
+}
+
+// A stalled is a pool of two slots with a journal on a disk that becomes full while two of its three tasks of a minute run.
+type stalled struct {
+	dir   string
+	d     *diary
+	store *sick
+	j     *journal.Journal
+	p     *live.Pool
+	notes stallNotes
+	told  []uint64
+	jobs  []*live.Handle
+}
+
+var sleepJob = live.Job{Handler: "sleep", Payload: []byte("1m"), Phases: []live.Phase{{Tasks: 1}}}
+
+func newStalled(t *testing.T) *stalled {
+	s := &stalled{dir: t.TempDir(), d: new(diary)}
+	s.store = &sick{Store: must(journal.OpenFiles(s.dir))}
+	s.j = must(journal.Open(s.store, newFIFO(), journal.Options{Retry: true}))
+	s.p = must(live.New(s.j, s.options()))
+	for range 3 {
+		s.jobs = append(s.jobs, must(s.p.Submit(bg, sleepJob)))
+	}
+	time.Sleep(30 * time.Second)
+	s.store.full.Store(true)
+	return s
+}
+
+func (s *stalled) options() live.Options {
+	return live.Options{Slots: 2, Observer: &s.notes, Retry: live.Retry{Attempts: 1},
+		OnEnd: func(_ context.Context, e live.Ended) error {
+			s.d.mu.Lock()
+			defer s.d.mu.Unlock()
+			s.told = append(s.told, uint64(e.ID))
+			return nil
+		},
+		Handlers: map[string]live.Handler{"sleep": func(ctx context.Context, t live.Task, payload []byte) error {
+			s.d.say("%v#%d", t.TaskID, t.Attempt)
+			return sleep(must(time.ParseDuration(string(payload))))(ctx, t)
+		}}}
+}
+
+// again opens the folder, or a copy of it, in another process, and waits until all jobs have ended. It returns what ran there.
+func (s *stalled) again(t *testing.T, dir string) []string {
+	d := s.d
+	s.d = new(diary)
+	defer func() { s.d = d }()
+	j := openFIFO(dir)
+	p := must(live.New(j, s.options()))
+	for _, h := range p.Handles() {
+		if err := h.Wait(bg); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+		t.Error(err)
+	}
+	return slices.Sorted(slices.Values(s.d.lines))
+}
+
+// A disk is full for an hour. Nothing is started meanwhile, what runs goes on, nobody is told what is not durable, and whoever asks is told why. A
+// process that is killed then has lost nothing that was acknowledged, and starts no attempt again. Then the pool goes on by itself.
+func TestStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStalled(t)
+		ctx, cancel := context.WithTimeout(bg, 10*time.Second)
+		defer cancel()
+		if _, err := s.p.Submit(ctx, sleepJob); !errors.Is(err, live.ErrStalled) || !errors.Is(err, errDisk) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Submit at the full disk, for ten seconds: %v", err)
+		}
+		for range 100 { // they do not wait, and do not try the disk
+			if _, err := s.p.Submit(bg, sleepJob); !errors.Is(err, live.ErrStalled) || !errors.Is(err, errDisk) {
+				t.Fatalf("Submit: %v", err)
+			}
+		}
+		time.Sleep(time.Hour)
+		if err := s.p.Err(); !errors.Is(err, live.ErrStalled) || !errors.Is(s.p.Status().Err, live.ErrStalled) {
+			t.Errorf("Err: %v, Status: %v", err, s.p.Status().Err)
+		}
+		if err := s.jobs[2].SetParallelism(1); !errors.Is(err, live.ErrStalled) {
+			t.Errorf("SetParallelism: %v", err)
+		}
+		ctx, cancel = context.WithTimeout(bg, time.Minute)
+		defer cancel()
+		if err := s.jobs[0].Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Wait of a job that has ended in memory: %v", err)
+		}
+		if want := []string{"1/0/0#1", "2/0/0#1"}; !slices.Equal(s.d.lines, want) || len(s.told) > 0 {
+			t.Errorf("at the full disk %v were started, want %v; told of %v", s.d.lines, want, s.told)
+		}
+		if n := s.store.tries.Load(); n > 1000 {
+			t.Errorf("the disk was tried %d times in an hour", n)
+		}
+		copied := t.TempDir()
+		if err := os.CopyFS(copied, os.DirFS(s.dir)); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := s.again(t, copied), []string{"1/0/0#2", "2/0/0#2", "3/0/0#1"}; !slices.Equal(got, want) {
+			t.Errorf("after a kill %v are started, want %v", got, want)
+		}
+		s.told = nil
+
+		s.store.full.Store(false)
+		for i, h := range s.jobs {
+			if err := h.Wait(bg); err != nil {
+				t.Errorf("job %d: %v", i, err)
+			}
+		}
+		late := must(s.p.Submit(bg, sleepJob)) // after the one of which the client does not know
+		if err := late.Wait(bg); err != nil || late.ID() != 5 || s.p.Err() != nil {
+			t.Errorf("job %d after the end of the stall: %v; Err %v", late.ID(), err, s.p.Err())
+		}
+		if want := []live.NoteKind{live.PoolStalled, live.PoolMended}; !slices.Equal(s.notes.kinds, want) {
+			t.Errorf("notes %v, want %v", s.notes.kinds, want)
+		}
+		if err := errors.Join(s.p.Close(bg), s.j.Close()); err != nil {
+			t.Error(err)
+		}
+		slices.Sort(s.told)
+		if want := []uint64{1, 2, 3, 4, 5}; !slices.Equal(s.told, want) || len(s.d.lines) != 5 {
+			t.Errorf("told of %v, want %v; started %v", s.told, want, s.d.lines)
+		}
+		if got := s.again(t, s.dir); len(got) > 0 {
+			t.Errorf("%v run again", got)
+		}
+	})
+}
+
+// A process is told to end while the disk is full: it does when its context has ended, and the next one loses nothing.
+func TestStallEnds(t *testing.T) {
+	for what, end := range map[string]func(*live.Pool, context.Context) error{"Suspend": (*live.Pool).Suspend, "Close": (*live.Pool).Close} {
+		for _, after := range []time.Duration{10 * time.Second, time.Hour} { // with tasks that run, and without
+			synctest.Test(t, func(t *testing.T) {
+				s := newStalled(t)
+				go s.p.Submit(bg, sleepJob)
+				time.Sleep(after)
+				ctx, cancel := context.WithTimeout(bg, 3*time.Second)
+				defer cancel()
+				begun := time.Now()
+				if err := end(s.p, ctx); !errors.Is(err, live.ErrStalled) {
+					t.Errorf("%s: %v", what, err)
+				}
+				if took := time.Since(begun); took > 14*time.Second { // the grace of OnEnd
+					t.Errorf("%s takes %v", what, took)
+				}
+				if err := s.j.Close(); !errors.Is(err, errDisk) {
+					t.Errorf("Close of the journal: %v", err)
+				}
+				if got := s.again(t, s.dir); len(got) < 3 {
+					t.Errorf("after %s the next process starts %v", what, got)
+				}
+			})
+		}
+	}
+}
+
+// The journal is closed while the pool waits for the disk: the pool is broken.
+func TestStallBreaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStalled(t)
+		time.Sleep(time.Hour)
+		wantError(t, "Close of the journal", s.j.Close(), errDisk)
+		time.Sleep(time.Minute)
+		if err := s.p.Err(); !errors.Is(err, journal.ErrClosed) || errors.Is(err, live.ErrStalled) {
+			t.Errorf("Err: %v", err)
+		}
+		for _, h := range s.jobs {
+			wantError(t, "Wait", h.Wait(bg), journal.ErrClosed)
+		}
+		if want := []live.NoteKind{live.PoolStalled, live.PoolBroken}; !slices.Equal(s.notes.kinds, want) {
+			t.Errorf("notes %v, want %v", s.notes.kinds, want)
+		}
+		wantError(t, "Close", s.p.Close(bg), journal.ErrClosed)
+	})
+}
