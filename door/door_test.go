@@ -746,6 +746,48 @@ func TestOneRequestAllocates(t *testing.T) {
 	}
 }
 
+// A request that waits takes at most 1.5 kB beside the stack of its goroutine.
+func TestWaitingTakesLittle(t *testing.T) {
+	long(t)
+	synctest.Test(t, func(t *testing.T) {
+		const n = 10_000
+		heap := func() uint64 {
+			runtime.GC()
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		ctx, cancel := context.WithCancel(bg)
+		var wg sync.WaitGroup
+		d := mustDoor(t, 1, door.Options{})
+		p := must(d.Enter(bg, door.Request{Tenant: "first"}))
+		parked := make(chan struct{})
+		for i := range n {
+			tenant := fmt.Sprint("tenant", i%200)
+			wg.Go(func() {
+				<-parked
+				_, _ = d.Enter(ctx, door.Request{Tenant: tenant})
+			})
+		}
+		synctest.Wait()
+		before := heap()
+		close(parked)
+		synctest.Wait()
+		each := (heap() - before) / n
+		t.Logf("%d bytes each", each)
+		if each > 1536 {
+			t.Error("want 1,536")
+		}
+		cancel()
+		wg.Wait()
+		p.Leave()
+		if err := d.Close(bg); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func BenchmarkEnter(b *testing.B) {
 	for _, name := range []string{"semaphore", "door"} {
 		b.Run(name+"/waiting=10_000", func(b *testing.B) { benchmarkWaiting(b, newSystem(b, name, places)) })

@@ -413,10 +413,10 @@ func TestExpect(t *testing.T) {
 }
 
 // Sessions of calls: 20 tenants, whose sessions have 5 to 30 calls of 1 s, and every tenth one 30 calls of 9 s, 5 at a time; load .91. The
-// light sessions gain a third, and nobody pays much for it.
+// light sessions need half of the time, and nobody pays much for it. Eight seeds, since three happen to have little work.
 func TestSessions(t *testing.T) {
 	long(t)
-	const seeds = 3
+	const seeds = 8
 	type got struct{ light, light99, all, all99 float64 }
 	means := map[string]got{}
 	systems := []string{"door", "semaphore", "round robin"}
@@ -433,8 +433,8 @@ func TestSessions(t *testing.T) {
 		g := means[s]
 		t.Logf("%-12s light sessions: mean %5.1f s, 99 %% %5.0f s; all: mean %5.1f s, 99 %% %5.0f s", s, g.light, g.light99, g.all, g.all99)
 	}
-	if d, fifo := means["door"], means["semaphore"]; d.light > .65*fifo.light || d.all > fifo.all || d.all99 > 1.1*fifo.all99 {
-		t.Errorf("door %+v, semaphore %+v: want .65 of its mean of light sessions, its mean, and 1.1 of its 99 %% of all", d, fifo)
+	if d, fifo := means["door"], means["semaphore"]; d.light > .6*fifo.light || d.all > fifo.all || d.all99 > 1.1*fifo.all99 {
+		t.Errorf("door %+v, semaphore %+v: want .6 of its mean of light sessions, its mean, and 1.1 of its 99 %% of all", d, fifo)
 	}
 }
 
