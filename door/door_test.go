@@ -21,6 +21,7 @@ import (
 	"github.com/sojourn-sched/sojourn/door"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/internal/doortest"
 	"github.com/sojourn-sched/sojourn/journal"
 	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/live/statuspage"
@@ -65,7 +66,7 @@ func TestLaws(t *testing.T) {
 			limit.Store(3)
 			var wg sync.WaitGroup
 			for i := range 2000 {
-				time.Sleep(seconds(r.ExpFloat64() * .3))
+				time.Sleep(doortest.Seconds(r.ExpFloat64() * .3))
 				if i%100 == 99 {
 					synctest.Wait()
 					n := 1 + r.IntN(5)
@@ -84,8 +85,8 @@ func TestLaws(t *testing.T) {
 				if r.IntN(2) == 0 {
 					q.Session = fmt.Sprint(r.IntN(4))
 				}
-				ctx, cancel := context.WithTimeout(bg, seconds(r.ExpFloat64()*10))
-				size := seconds(r.ExpFloat64() * 2)
+				ctx, cancel := context.WithTimeout(bg, doortest.Seconds(r.ExpFloat64()*10))
+				size := doortest.Seconds(r.ExpFloat64() * 2)
 				wg.Go(func() {
 					defer cancel()
 					p, err := d.Enter(ctx, q)
@@ -789,9 +790,8 @@ func TestWaitingTakesLittle(t *testing.T) {
 }
 
 func BenchmarkEnter(b *testing.B) {
-	for _, name := range []string{"semaphore", "door"} {
-		b.Run(name+"/waiting=10_000", func(b *testing.B) { benchmarkWaiting(b, newSystem(b, name, places)) })
-	}
+	b.Run("semaphore/waiting=10_000", func(b *testing.B) { benchmarkWaiting(b, doortest.Semaphore(places)) })
+	b.Run("door/waiting=10_000", func(b *testing.B) { benchmarkWaiting(b, doortest.Door(places)) })
 	b.Run("door/waiting=0", func(b *testing.B) {
 		d := mustDoor(b, places, door.Options{})
 		b.ReportAllocs()
@@ -801,7 +801,7 @@ func BenchmarkEnter(b *testing.B) {
 	})
 }
 
-func benchmarkWaiting(b *testing.B, s system) {
+func benchmarkWaiting(b *testing.B, s doortest.System) {
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	var wg sync.WaitGroup
@@ -811,7 +811,7 @@ func benchmarkWaiting(b *testing.B, s system) {
 		tenant := fmt.Sprint("tenant", i%200)
 		wg.Go(func() {
 			for left.Add(-1) >= 0 {
-				leave := must(s.enter(bg, tenant, ""))
+				leave := must(s.Enter(bg, tenant, ""))
 				runtime.Gosched()
 				leave(0)
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/door"
+	"github.com/sojourn-sched/sojourn/internal/doortest"
 )
 
 // after returns how long a client waits that was refused: as the header says it.
@@ -73,7 +74,7 @@ func (c *crowd) once(tenant string, r *rand.Rand) error {
 		}
 		return err
 	}
-	size := seconds(lognormal(r, 2, 1))
+	size := doortest.Seconds(doortest.Lognormal(r, 2, 1))
 	time.Sleep(size)
 	p.Leave()
 	if counts && c.ctx.Err() == nil {
@@ -123,7 +124,7 @@ func TestRetryAfterIsKept(t *testing.T) {
 			for i := range clients {
 				c.each[fmt.Sprint("client", i)] += 0 // those who got nothing count
 			}
-			refusals, fair := float64(c.refused.Load())/float64(c.admitted.Load()), jain(c.each, "")
+			refusals, fair := float64(c.refused.Load())/float64(c.admitted.Load()), doortest.Jain(c.each, "")
 			t.Logf("%4d clients, fixed %3v: %6.2f refusals for each admitted, Jain of the clients %.3f, places busy %.3f; refused when told to come %d of %d", clients, fixed, refusals, fair, c.share(), c.broken.Load(), c.promised.Load())
 			if fixed == 0 && (refusals > 1.1 || fair < .98 || c.share() < .99 || c.broken.Load()*20 > c.promised.Load()) {
 				t.Errorf("%d clients: %.2f refusals for each admitted, want 1.1; Jain %.3f, want .98; busy %.3f, want .99; promises broken: %d of %d, want a twentieth",
@@ -181,8 +182,8 @@ func TestImpatientGainNothing(t *testing.T) {
 			patient += n
 		}
 	}
-	t.Logf("admitted: impatient %v, patient %v; Jain %.3f; busy %.3f", impatient, patient, jain(c.each, ""), c.share())
-	if fair := jain(c.each, ""); fair < .98 || impatient > 1.05*patient || c.share() < .99 {
+	t.Logf("admitted: impatient %v, patient %v; Jain %.3f; busy %.3f", impatient, patient, doortest.Jain(c.each, ""), c.share())
+	if fair := doortest.Jain(c.each, ""); fair < .98 || impatient > 1.05*patient || c.share() < .99 {
 		t.Errorf("impatient ones %v, patient ones %v, Jain %.3f, busy %.3f", impatient, patient, fair, c.share())
 	}
 }
@@ -206,17 +207,17 @@ func TestFloodPushesOutItself(t *testing.T) {
 						time.Sleep(time.Second)
 						continue
 					}
-					time.Sleep(seconds(lognormal(r, 20, 1)))
+					time.Sleep(doortest.Seconds(doortest.Lognormal(r, 20, 1)))
 					p.Leave()
 				}
 			})
 		}
-		y := newTally(0)
+		y := doortest.NewTally(0)
 		r := rand.New(rand.NewPCG(1, 999))
 		var tries, refused atomic.Int64
 		for ctx.Err() == nil {
-			time.Sleep(seconds(r.ExpFloat64() * 2))
-			size := lognormal(r, 1, 1)
+			time.Sleep(doortest.Seconds(r.ExpFloat64() * 2))
+			size := doortest.Lognormal(r, 1, 1)
 			wg.Go(func() {
 				began := time.Now()
 				tries.Add(1)
@@ -225,13 +226,13 @@ func TestFloodPushesOutItself(t *testing.T) {
 					refused.Add(1)
 					return
 				}
-				time.Sleep(seconds(size))
+				time.Sleep(doortest.Seconds(size))
 				p.Leave()
-				y.add("light", "light", began, size)
+				y.Add("light", "light", began, size)
 			})
 		}
 		wg.Wait()
-		mean, _, _ := y.of("light")
+		mean, _, _ := y.Of("light")
 		t.Logf("light tenant: refused %d of %d, mean %.2f s; flood: refused %d", refused.Load(), tries.Load(), mean, floods.Load())
 		if refused.Load()*100 > tries.Load() || mean > 4 || floods.Load() < 1000 {
 			t.Errorf("light tenant: refused %d of %d, mean %.2f s; flood: refused %d", refused.Load(), tries.Load(), mean, floods.Load())
@@ -254,9 +255,9 @@ func TestLightestIsNotRefused(t *testing.T) {
 			var wg sync.WaitGroup
 			var pushed, full int
 			for range 400 {
-				time.Sleep(seconds(r.ExpFloat64() * .3))
+				time.Sleep(doortest.Seconds(r.ExpFloat64() * .3))
 				synctest.Wait() // one at a time, so that all agree on who is here
-				tenant, size := fmt.Sprint(r.IntN(1+r.IntN(6))), seconds(r.ExpFloat64())
+				tenant, size := fmt.Sprint(r.IntN(1+r.IntN(6))), doortest.Seconds(r.ExpFloat64())
 				wg.Go(func() {
 					mu.Lock()
 					here[tenant]++
