@@ -71,6 +71,10 @@ type Config struct {
 	// nothing is kept.
 	GangPatience time.Duration
 
+	// GangKeep is how long places are kept for a gang at most. If it does not have all by then, it gives them back, and waits
+	// as long again before it keeps places, twice as long the next time, and so on. Zero means 10 minutes; at most 1,000 hours.
+	GangKeep time.Duration
+
 	// Limits bound what annotations and labels say.
 	Limits Limits
 
@@ -106,6 +110,8 @@ func (c Config) withDefaults() (Config, labels.Selector, error) {
 		return c, nil, errors.New("kubernetes: Config has a Policy and Shapes, which make one")
 	case c.Shapes != nil && len(c.Slots) > 0:
 		return c, nil, errors.New("kubernetes: Config has Slots and Shapes: want one of them")
+	case c.GangKeep < 0 || c.GangKeep > 1000*time.Hour:
+		return c, nil, fmt.Errorf("kubernetes: Config.GangKeep is %v: want 0 to 1000 hours", c.GangKeep)
 	case c.Workers < 0:
 		return c, nil, fmt.Errorf("kubernetes: Config.Workers is %d", c.Workers)
 	case len(c.Slots) > 256:
@@ -128,6 +134,9 @@ func (c Config) withDefaults() (Config, labels.Selector, error) {
 	}
 	if c.GangPatience == 0 {
 		c.GangPatience = time.Minute
+	}
+	if c.GangKeep == 0 {
+		c.GangKeep = 10 * time.Minute
 	}
 	if c.Workers == 0 {
 		c.Workers = 16

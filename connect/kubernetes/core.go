@@ -71,7 +71,9 @@ type core struct {
 type job struct {
 	gang    bool          // its pods start together
 	waits   bool          // it is a gang all of whose pods are there
-	since   sojourn.Time  // when waits changed
+	since   sojourn.Time  // when waits changed, or it has last kept places in vain
+	vain    int           // how often it has kept places in vain
+	state   gangState     // if it is a gang
 	id      sojourn.JobID // 0 if the policy does not have it
 	spec    *sojourn.Job
 	obj     *batchv1.Job // as it was heard of when it was accepted, or last if it was refused; nil of a pod
@@ -136,7 +138,7 @@ func newCore(c Config, selector labels.Selector, act actuator, now func() sojour
 	k.known = known{
 		name: c.Name, limits: c.Limits, slots: c.Slots, selector: selector, act: act,
 		nodes: map[string]*node{}, jobs: map[types.UID]*job{}, byID: map[sojourn.JobID]*job{}, pods: map[types.UID]*pod{},
-		home: map[sojourn.SlotID]*node{}, on: map[sojourn.SlotID]*pod{}, gangs: gangs{patience: c.GangPatience, trying: map[*job]bool{}, picks: map[*job][]*pod{}},
+		home: map[sojourn.SlotID]*node{}, on: map[sojourn.SlotID]*pod{}, gangs: gangs{patience: c.GangPatience, limit: c.GangKeep, trying: map[*job]bool{}, picks: map[*job][]*pod{}},
 	}
 	k.fits, k.words = newFits(c.Slots), max(0, c.Events)
 	k.orphans, k.declined = map[types.UID][]*pod{}, map[types.UID]bool{}
@@ -242,7 +244,7 @@ func (c *core) assign(p *pod, a sojourn.Assignment) {
 	c.unwait(p)
 	p.task.run = p
 	p.state, p.attempt, p.slot, p.node = picked, a.Attempt, a.Slot, c.home[a.Slot]
-	c.on[a.Slot] = p
+	c.occupied(p)
 }
 
 // send lets the API server know the node of a pod that was picked.

@@ -42,7 +42,8 @@ type fits struct {
 	// told is the node that the policy was told of slots that have changed places.
 	told map[sojourn.SlotID]sojourn.NodeID
 
-	changed bool // a node has changed, so that other pods may have no node
+	changed bool   // a node has changed, so that other pods may have no node
+	epoch   uint64 // another one, and not 0, when nodes may have room for more pods or fewer
 }
 
 // A place is where pods may go that are alike.
@@ -53,7 +54,7 @@ type place struct {
 }
 
 func newFits(slots []corev1.ResourceName) fits {
-	return fits{slots: slots, wishes: map[string]*wish{}, freed: map[*node]bool{}, full: map[place]bool{}, told: map[sojourn.SlotID]sojourn.NodeID{}}
+	return fits{epoch: 1, slots: slots, wishes: map[string]*wish{}, freed: map[*node]bool{}, full: map[place]bool{}, told: map[sojourn.SlotID]sojourn.NodeID{}}
 }
 
 // wish returns what a pod demands, and counts the pod.

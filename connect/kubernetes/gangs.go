@@ -25,7 +25,27 @@ type gangs struct {
 	// kept is the gang that keeps its picks from one instant to the next, until it has all places. There is
 	// one at most, so that gangs do not wait for each other.
 	kept     *job
+	keeping  sojourn.Time  // since when
 	patience time.Duration // how long a gang waits before; below 0: for ever
+	limit    time.Duration // how long it keeps its picks
+}
+
+// A gangState is what is known of a gang from one instant to the next, so that one that waits costs nothing.
+type gangState struct {
+	known    bool    // the next three are true
+	lacking  []*task // that have yet to start
+	complete bool    // each of them has a pod that waits
+	running  int
+
+	seen  uint64 // of what epoch holds is, if not 0
+	holds bool   // the nodes have room for all, were nothing else of the policy there
+}
+
+// touch notes that the pods of a task have changed.
+func (c *known) touch(t *task) {
+	if j := c.byID[t.id.Job]; j != nil {
+		j.state.known, j.state.seen = false, 0
+	}
 }
 
 // holds reports whether the pods of a job that have a place are not bound yet, since others are missing.
@@ -46,9 +66,15 @@ func (c *known) gated(t *task) bool {
 // missing returns the tasks of a gang that have yet to start; false if there are none, or one has no pod
 // that waits.
 func (c *workload) missing(j *job) (list []*task, ok bool) {
+	s := &j.state
+	if s.known {
+		return s.lacking, s.complete
+	}
+	s.known, s.lacking, s.complete, s.running = true, nil, false, 0
 	for i := range j.spec.Phases[0].Tasks {
 		t := j.tasks[uint32(i)]
 		if t != nil && t.run != nil {
+			s.running++
 			continue
 		}
 		if now, _ := c.truth.Task(sojourn.TaskID{Job: j.id, Index: uint32(i)}); now == account.Done {
@@ -57,21 +83,22 @@ func (c *workload) missing(j *job) (list []*task, ok bool) {
 		if t == nil || len(t.waiting) == 0 {
 			return nil, false
 		}
-		list = append(list, t)
+		s.lacking = append(s.lacking, t)
 	}
-	return list, len(list) > 0
+	s.complete = len(s.lacking) > 0
+	return s.lacking, s.complete
 }
 
 // gather starts the gangs for which there is a place now. All are offered together with everything else, so
 // that the policy's order counts. Those that get only a part of what they need give it back, and each is then
-// offered alone, the one that got the first place first.
+// offered alone, the one that got the first place first. A gang for which there are too few free places is not offered.
 func (c *core) gather(rounds func() error) error {
 	g := &c.gangs
 	g.jobs = slices.DeleteFunc(g.jobs, func(j *job) bool { return c.byID[j.id] != j })
 	g.order = nil
 	tried := 0
 	for _, j := range g.jobs {
-		if list, ok := c.missing(j); ok && j != g.kept {
+		if list, ok := c.missing(j); ok && j != g.kept && c.canHold(j) && c.mayFit(list) {
 			c.try(j, list)
 			tried++
 		}
@@ -138,6 +165,7 @@ func (c *core) commit(j *job) bool {
 	}
 	delete(c.gangs.picks, j)
 	delete(c.gangs.trying, j)
+	j.vain = 0
 	return true
 }
 
@@ -152,6 +180,7 @@ func (c *core) giveBack(j *job) {
 		c.refuse(p)
 		p.state = waiting
 		p.task.waiting = slices.Insert(p.task.waiting, 0, p)
+		c.touch(p.task)
 	}
 	delete(g.picks, j)
 	for _, t := range j.tasks {

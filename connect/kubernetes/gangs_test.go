@@ -176,13 +176,16 @@ func TestPolicyChoosesTheGang(t *testing.T) {
 
 // A gang that is alone is offered once each time: if it does not fit beside what waits with it, it does not fit alone.
 func TestGangIsOfferedOnce(t *testing.T) {
-	w := newStage(t, builtin(t, "fifo"))
-	w.setNode("n", 1, nil)
-	first := w.newJob(2, map[string]string{Gang: ""}, nil)[0]
+	w, one, node := newGangStage(t, "shapes", -1)
+	node("n", 2, false)
+	single := w.newPod(one)
+	w.settle()
+	w.carryOut()
+	first := w.newJob(2, map[string]string{Gang: ""}, one)[0]
 	for range 3 {
 		w.settle() // the first pod gets a place, and gives it back
 	}
-	w.setNode("n", 2, nil)
+	w.end(single.UID)
 	w.settle()
 	if len(w.order) != 2 {
 		t.Fatalf("%d pods are bound, want 2", len(w.order))

@@ -44,11 +44,8 @@ func (c *workload) job(o *batchv1.Job) {
 
 // seeksAdmission reports whether a suspended Job is to be resumed when the policy accepts it: see [Admit].
 func seeksAdmission(o *batchv1.Job) bool {
-	by := o.Spec.ManagedBy
-	_, queued := o.Labels["kueue.x-k8s.io/queue-name"]
-	_, inSet := o.Labels["jobset.sigs.k8s.io/jobset-name"]
 	ran := o.Status.StartTime != nil || o.Status.Succeeded > 0 || o.Status.Failed > 0
-	return o.Labels[Admit] == "true" && (by == nil || *by == batchv1.JobControllerName) && !queued && !inSet && !ran
+	return o.Labels[Admit] == "true" && !batch.Others(o) && !ran
 }
 
 // ask asks the policy to accept a Job that it does not have.
@@ -162,7 +159,7 @@ func (c *workload) revise(j *job, o *batchv1.Job) {
 	}
 	switch {
 	case err == nil:
-		j.spec = spec
+		j.spec, j.state = spec, gangState{}
 		c.hold(j, was)
 		if n > was {
 			c.reunite(o.UID)

@@ -9,36 +9,50 @@ import (
 )
 
 // keep lets the gang that has waited for longest take each free place that it can use, before all others,
-// once it has waited for the patience. It is bound when it has all its places. It returns how long to wait
-// until the next gang has waited for so long.
+// once it has waited for the patience. It is bound when it has all its places, and gives them back when it has kept them for
+// the limit. It returns how long to wait until either may be the case.
 func (c *core) keep() time.Duration {
 	g := &c.gangs
 	if g.patience < 0 {
 		return driver.Never
 	}
-	if g.kept != nil && !c.keeps(g.kept) {
-		c.letGo()
-	}
 	now := c.driver.Now()
+	if j := g.kept; j != nil && !c.keeps(j) {
+		c.letGo()
+	} else if j != nil && now.Sub(g.keeping) >= g.limit {
+		c.letGo()
+		j.since = now
+		j.vain++
+	}
 	var oldest *job
 	for _, j := range g.jobs {
 		if waits := c.byID[j.id] == j && c.complete(j); waits != j.waits {
 			j.waits, j.since = waits, now
 		}
-		if j.waits && (oldest == nil || j.since < oldest.since) && (j == g.kept || c.canHold(j)) {
+		if j.waits && (oldest == nil || c.due(j) < c.due(oldest)) && (j == g.kept || c.canHold(j)) {
 			oldest = j
 		}
 	}
 	if g.kept == nil && oldest != nil {
-		if left := g.patience - now.Sub(oldest.since); left > 0 {
+		if left := c.due(oldest).Sub(now); left > 0 {
 			return left
 		}
-		g.kept = oldest
+		g.kept, g.keeping = oldest, now
 	}
 	if g.kept != nil {
-		c.fill(g.kept)
+		if c.fill(g.kept); g.kept != nil {
+			return g.keeping.Add(g.limit).Sub(now)
+		}
 	}
 	return driver.Never
+}
+
+// due returns when a gang may keep places.
+func (c *core) due(j *job) sojourn.Time {
+	if j.vain == 0 {
+		return j.since.Add(c.gangs.patience)
+	}
+	return j.since.Add(max(c.gangs.patience, c.gangs.limit<<min(j.vain-1, 10)))
 }
 
 // complete reports whether tasks of a gang have yet to start, and each of them has a pod.
@@ -132,24 +146,29 @@ func (c *places) freeFor(p *pod) (sojourn.SlotID, bool) {
 }
 
 // canHold reports whether the nodes have room for a whole gang, were nothing else of the policy there.
-func (c *places) canHold(j *job) bool {
-	need := 0
-	var p *pod
-	for i := range j.spec.Phases[0].Tasks {
-		switch t := j.tasks[uint32(i)]; {
-		case t == nil:
-		case t.run != nil:
-			need++
-		case len(t.waiting) > 0:
-			p = t.waiting[0]
-			need++
+func (c *workload) canHold(j *job) bool {
+	s := &j.state
+	list, ok := c.missing(j)
+	if ok && s.seen != c.fits.epoch {
+		need := len(list) + s.running
+		for _, n := range c.nodes { // sums only
+			need -= c.holds(n, list[0].waiting[0])
 		}
+		s.seen, s.holds = c.fits.epoch, need <= 0
 	}
-	if p == nil {
-		return false
+	return ok && s.holds
+}
+
+// mayFit reports whether there may be free places for the pods of tasks, which are alike. With shapes it does not know.
+func (c *places) mayFit(list []*task) bool {
+	need, p := len(list), list[0].waiting[0]
+	if c.shapes != nil {
+		return true
 	}
 	for _, n := range c.nodes { // sums only
-		need -= c.holds(n, p)
+		if s := &n.classes[p.class]; n.lacks(p.wish) == "" {
+			need -= len(s.slots) + len(s.retiring) - s.busy
+		}
 	}
 	return need <= 0
 }

@@ -59,6 +59,7 @@ func (c *workload) pod(o *corev1.Pod) {
 	case p.state == unseen && p.task != nil && p.wrong == nil && len(o.Spec.SchedulingGates) == 0:
 		p.state = waiting
 		p.task.waiting = append(p.task.waiting, p)
+		c.touch(p.task)
 		p.task.blocked = false // it may have other wishes
 		c.sync(p.task)
 		c.listen(p)
@@ -210,6 +211,7 @@ func (c *known) sync(t *task) {
 
 // unwait takes a pod out of those that wait.
 func (c *known) unwait(p *pod) {
+	c.touch(p.task)
 	if i := slices.Index(p.task.waiting, p); i >= 0 {
 		p.task.waiting = slices.Delete(p.task.waiting, i, i+1)
 	}
@@ -235,6 +237,7 @@ func (c *workload) refuse(p *pod) {
 	c.must(driver.Refused(sojourn.Assignment{Task: p.task.id, Attempt: p.attempt, Slot: p.slot}))
 	c.vacate(p)
 	p.task.run, p.state, p.killing = nil, paused, false
+	c.touch(p.task)
 	c.sync(p.task)
 }
 
@@ -255,7 +258,8 @@ func (c *workload) adopt(p *pod) {
 			}
 			p.slot, p.attempt, p.state = c.takeSlot(p.node, p.class), max(attemptOf(p.obj), last+1), running
 			c.must(sojourn.Event{Kind: sojourn.TaskAdopted, Task: p.task.id, Attempt: p.attempt, Slot: sojourn.Slot{ID: p.slot}, Service: age})
-			c.on[p.slot], p.task.run = p, p
+			c.occupied(p)
+			p.task.run = p
 			c.resize(p.node, p.class)
 			return
 		}

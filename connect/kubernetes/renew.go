@@ -31,6 +31,7 @@ func (c *shaped) renew(p sojourn.Policy) error {
 		return err
 	}
 	c.truth, c.driver, c.features, s.cluster = truth, d, features, cluster
+	c.fits.epoch++
 	c.home, s.byID = map[sojourn.SlotID]*node{}, map[sojourn.NodeID]*node{}
 	for _, n := range slices.SortedFunc(maps.Values(c.nodes), func(a, b *node) int { return int(a.id) - int(b.id) }) {
 		n.pods = 0
@@ -71,8 +72,8 @@ func (c *shaped) retell(old *account.Account) {
 			c.must(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: spec.ID}})
 			continue
 		}
-		for i := range spec.Phases[0].Tasks {
-			c.retellTask(old, known, uint32(i))
+		for _, i := range slices.Sorted(maps.Keys(known.tasks)) { // all others are held, and never had a pod
+			c.retellTask(old, known, i)
 		}
 	}
 }
@@ -93,11 +94,11 @@ func (c *shaped) retellTask(old *account.Account, j *job, index uint32) {
 	switch {
 	case now == account.Done:
 		c.must(sojourn.Event{Kind: sojourn.TaskDone, Task: id})
-	case t != nil && now != account.Running:
+	case now != account.Running:
 		t.last = max(t.last, last)
 		c.sync(t)
 	}
-	for k := 0; t != nil && k < len(t.waiting); k++ {
-		t.waiting[k].class = t.waiting[k].want.class
+	for _, p := range t.waiting {
+		p.class = p.want.class
 	}
 }

@@ -212,6 +212,7 @@ func (c *shaped) take(n *node, more map[corev1.ResourceName]int64) {
 			delete(n.taken, name)
 		}
 	}
+	c.fits.epoch++
 	c.resized(n)
 	c.forgotten(n)
 }

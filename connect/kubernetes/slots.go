@@ -28,6 +28,7 @@ type supply struct {
 	slots    []sojourn.SlotID // in service
 	retiring []sojourn.SlotID // busy, and leave with their attempts
 	foreign  int              // slots taken by bound pods that are no attempts of the policy
+	busy     int              // of slots and retiring
 }
 
 func (s *supply) taken() int { return len(s.slots) + len(s.retiring) + s.foreign }
@@ -54,6 +55,7 @@ func (c *known) nodeOf(name string) *node {
 func (c *places) node(o *corev1.Node) {
 	n := c.nodeOf(o.Name)
 	n.gone = false
+	c.fits.epoch++
 	c.see(n, o)
 	if c.shapes != nil {
 		c.resized(n)
@@ -88,6 +90,7 @@ func (c *places) excess(n *node) string {
 func (c *places) nodeGone(name string) {
 	n := c.nodeOf(name)
 	n.gone = true
+	c.fits.epoch++
 	c.see(n, nil)
 	if c.shapes != nil {
 		c.resized(n)
@@ -118,6 +121,11 @@ func (c *places) resize(n *node, class sojourn.Class) {
 		return
 	}
 	s := &n.classes[class]
+	defer func(before int) {
+		if len(s.slots) != before {
+			c.fits.epoch++
+		}
+	}(len(s.slots))
 	for s.taken() > s.want { // free slots leave first
 		i := slices.IndexFunc(s.slots, func(id sojourn.SlotID) bool { return c.on[id] == nil })
 		if i < 0 {
@@ -161,6 +169,14 @@ func (c *places) addSlot(n *node, class sojourn.Class) sojourn.SlotID {
 	return id
 }
 
+// occupied notes that a pod has its slot.
+func (c *places) occupied(p *pod) {
+	c.on[p.slot] = p
+	if c.shapes == nil {
+		p.node.classes[p.class].busy++
+	}
+}
+
 // vacate forgets what ran on a slot, after the policy was told.
 func (c *places) vacate(p *pod) {
 	if c.shapes != nil {
@@ -170,6 +186,7 @@ func (c *places) vacate(p *pod) {
 	delete(c.on, p.slot)
 	c.fits.freed[p.node] = true
 	s := &p.node.classes[p.class]
+	s.busy--
 	if i := slices.Index(s.retiring, p.slot); i >= 0 {
 		s.retiring = slices.Delete(s.retiring, i, i+1)
 		c.spare = append(c.spare, p.slot)

@@ -53,6 +53,9 @@ func stageOf(t fataler, c Config) *stage {
 	if c.GangPatience == 0 {
 		c.GangPatience = -1 // unless the test asks for it
 	}
+	if c.GangKeep == 0 {
+		c.GangKeep = time.Hour
+	}
 	var err error
 	if w.core, err = newCore(c, labels.Everything(), w, func() sojourn.Time { return w.now }); err != nil {
 		t.Fatal(err)

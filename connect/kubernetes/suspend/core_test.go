@@ -464,3 +464,37 @@ func TestNoPodsWanted(t *testing.T) {
 		}
 	}
 }
+
+// A Job that somebody else suspends and resumes is left alone: one of Kueue, of a JobSet, or of another controller, also after it
+// has had a turn.
+func TestJobsOfOthers(t *testing.T) {
+	another, stock := "example.com/mine", batchv1.JobControllerName
+	for name, tc := range map[string]struct {
+		change func(*batchv1.Job)
+		turn   bool
+	}{
+		"kueue":          {func(o *batchv1.Job) { o.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "q"} }, false},
+		"jobset":         {func(o *batchv1.Job) { o.Labels = map[string]string{"jobset.sigs.k8s.io/jobset-name": "s"} }, false},
+		"managed by":     {func(o *batchv1.Job) { o.Spec.ManagedBy = &another }, false},
+		"job controller": {func(o *batchv1.Job) { o.Spec.ManagedBy = &stock }, true},
+	} {
+		w := newWorld(t, "fifo", 4)
+		j := w.newJob(name, 4, 4, nil)
+		tc.change(j)
+		w.hear(j)
+		if _, turn := w.writes[j.UID]; turn != tc.turn {
+			t.Errorf("%s: has a turn: %v, want %v", name, turn, tc.turn)
+		}
+		late := w.newJob("late "+name, 2, 2, nil)
+		w.hear(late)
+		if !tc.turn {
+			w.carry(late)
+			tc.change(late)
+			late.Annotations[kubernetes.Weight] = "0.5"
+			w.hear(late)
+			if what, ok := w.writes[late.UID]; ok || w.taken != 0 {
+				t.Errorf("%s, after its turn: to be written is %+v, and %d places are taken", name, what, w.taken)
+			}
+		}
+	}
+}

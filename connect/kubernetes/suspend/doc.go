@@ -59,5 +59,6 @@
 // patch that is under way then does not resume it, unless that patch resumes the Job for its turn or follows
 // another one at once. A Job that has no turn is suspended already: set its annotation [Parallelism] to 0, and
 // it gets none until the annotation allows pods again. That works at any time; pods that run go on to their ends.
-// To take a Job out of the order, remove its label; it then stays as it is.
+// To take a Job out of the order, remove its label; it then stays as it is. A Job of Kueue or of a JobSet, or with a
+// spec.managedBy of another controller, is left alone, whatever its labels (TestJobsOfOthers).
 package suspend

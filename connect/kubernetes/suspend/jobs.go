@@ -36,7 +36,7 @@ func started(o *batchv1.Job) bool {
 // job hears of a Job, in whatever state.
 func (c *core) job(o *batchv1.Job) {
 	j := c.jobs[o.UID]
-	if batch.Over(o) {
+	if batch.Over(o) || batch.Others(o) {
 		c.gone(o.UID)
 		return
 	}

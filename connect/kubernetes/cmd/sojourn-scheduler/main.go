@@ -26,6 +26,7 @@ func run(ctx context.Context, args []string) error {
 	slots := flags.String("slots", string(kubernetes.DefaultSlot), "the extended resources that are slots, with commas: class 0, class 1, ...")
 	shapes := flags.Bool("shapes", false, "pods share nodes by what they request, in the order of fair over dominant shares; -policy and -slots say nothing then")
 	patience := flags.Duration("patience", time.Minute, "how long a gang waits until places are kept for it, and with -shapes pods of one shape until a node is; below 0: for ever")
+	keep := flags.Duration("gang-keep", 10*time.Minute, "how long places are kept for a gang at most")
 	nodes := flags.String("nodes", "", "a selector of nodes by labels; empty: all that advertise slots")
 	events := flags.Int("events", 10, "the most events a second that say why pods wait; below 0: none")
 	if err := flags.Parse(args); err != nil {
@@ -45,7 +46,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	config := kubernetes.Config{
 		Client: client, Policy: policy, Name: *schedulerName, Namespace: flags.Namespace, Nodes: *nodes,
-		Workers: flags.Workers, Events: *events, GangPatience: *patience, Limits: flags.Limits(), Lease: lease,
+		Workers: flags.Workers, Events: *events, GangPatience: *patience, GangKeep: *keep, Limits: flags.Limits(), Lease: lease,
 	}
 	if *shapes {
 		config.Policy, config.Shapes = nil, &kubernetes.Shapes{Patience: *patience}

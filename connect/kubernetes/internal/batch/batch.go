@@ -14,6 +14,15 @@ func Over(o *batchv1.Job) bool {
 		Is(o, batchv1.JobComplete) || Is(o, batchv1.JobFailed) || Is(o, batchv1.JobFailureTarget) || Is(o, batchv1.JobSuccessCriteriaMet)
 }
 
+// Others reports whether somebody else suspends and resumes a Job: the controller that its spec.managedBy names, Kueue, or a
+// JobSet.
+func Others(o *batchv1.Job) bool {
+	by := o.Spec.ManagedBy
+	_, queued := o.Labels["kueue.x-k8s.io/queue-name"]
+	_, inSet := o.Labels["jobset.sigs.k8s.io/jobset-name"]
+	return by != nil && *by != batchv1.JobControllerName || queued || inSet
+}
+
 // Is reports whether a condition of a Job is true.
 func Is(o *batchv1.Job, condition batchv1.JobConditionType) bool {
 	return slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool {
