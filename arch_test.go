@@ -53,7 +53,7 @@ const (
 // kindOf returns the kind of a folder of the module.
 func kindOf(dir string) kind {
 	switch dir {
-	case "sojourntest", "sojourntest/scenario", "sojourntest/choice", "internal/gpstest", "internal/histories", "internal/snapshottest", "sojourntest/steady":
+	case "sojourntest", "sojourntest/scenario", "sojourntest/choice", "internal/doortest", "internal/gpstest", "internal/histories", "internal/snapshottest", "sojourntest/steady":
 		return helper
 	}
 	if dir == "internal/constructors" || dir == "internal/constructors/pooled" {
@@ -433,7 +433,7 @@ func checkStandard(f *folder, k kind, file *ast.File, add report) {
 	}
 	selectors(file, func(pos token.Pos, pkg, name string) {
 		switch {
-		case pkg == "time" && slices.Contains(clockNames, name) && f.dir != "live" && f.dir != "live/statuspage" && f.dir != "door":
+		case pkg == "time" && slices.Contains(clockNames, name) && f.dir != "live" && f.dir != "live/statuspage" && f.dir != "door" && f.dir != "internal/doortest":
 			add(pos, "time.%s: live, its page and doors alone read a clock", name)
 		case pkg == "math" && slices.Contains(inexactNames, name):
 			add(pos, "math.%s: it differs between platforms; internal/detmath does not", name)

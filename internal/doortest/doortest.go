@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/door"
+	"github.com/sojourn-sched/sojourn/internal/detmath"
 )
 
 // A System lets work in, on behalf of a session of a tenant.
@@ -111,7 +112,7 @@ func (s *turnstile) Close() {}
 
 // Lognormal draws seconds.
 func Lognormal(r *rand.Rand, mean, sigma float64) float64 {
-	return mean * math.Exp(sigma*r.NormFloat64()-sigma*sigma/2)
+	return mean * detmath.Exp(sigma*r.NormFloat64()-sigma*sigma/2)
 }
 
 // Seconds returns so many seconds.
@@ -354,11 +355,14 @@ func (e *engine) decode(tokens float64) uint64 {
 	return uint64(tokens) + 1
 }
 
+// growth goes from 1 for the first of 50 heavy tenants to 32 for the last one.
+func growth(i int) float64 { return detmath.Exp(float64(i) / 49 * 5 * math.Ln2) }
+
 // tokens is hundreds(8) before an engine: the sizes are tokens, of 75 to 2,400 in the mean for heavy tenants and 150 for light ones.
 func tokens(l *load) {
 	l.work = newEngine().decode
 	for i := range 50 {
-		l.closed("heavy", fmt.Sprint("heavy", i), 8, 75*math.Pow(32, float64(i)/49), 1.5)
+		l.closed("heavy", fmt.Sprint("heavy", i), 8, 75*growth(i), 1.5)
 	}
 	for i := range 150 {
 		l.open("light", fmt.Sprint("light", i), 3.2/150, 150, 1.5)
@@ -376,7 +380,7 @@ func flood(l *load) {
 func hundreds(outstanding int) func(l *load) {
 	return func(l *load) {
 		for i := range 50 {
-			l.closed("heavy", fmt.Sprint("heavy", i), outstanding, 0.5*math.Pow(32, float64(i)/49), 1.5)
+			l.closed("heavy", fmt.Sprint("heavy", i), outstanding, 0.5*growth(i), 1.5)
 		}
 		for i := range 150 {
 			l.open("light", fmt.Sprint("light", i), 6.4/150, 1, 1.5)
