@@ -161,6 +161,8 @@ type calls struct {
 	queue   []*entry // to be told of
 	running int      // calls that have not used up their time
 	quiet   chan struct{}
+	failed  int  // calls in a row
+	paused  bool // the last ones have failed
 	ctx     context.Context
 	cancel  context.CancelFunc
 	stopped bool
@@ -308,7 +310,7 @@ func (p *Pool) forgetEnded(e *entry) {
 // startCalls starts calls of OnEnd.
 func (p *Pool) startCalls() {
 	c := &p.record.calls
-	for len(c.queue) > 0 && c.running < callsAtOnce && !c.stopped && p.stall.Load() == nil {
+	for len(c.queue) > 0 && (!c.paused || p.closed) && c.running < callsAtOnce && !c.stopped && p.stall.Load() == nil {
 		e := c.queue[0]
 		c.queue = c.queue[1:]
 		c.running++
@@ -348,7 +350,9 @@ func (p *Pool) callOnEnd(e *entry) {
 	if p.over || p.broken != nil || errors.Is(err, ErrStalled) {
 		return // the next process tells again
 	}
+	c := &p.record.calls
 	if err == nil {
+		c.failed = 0
 		e.told = true
 		if p.kept.d != nil {
 			p.keep(keyOfJob(endedKey, e.ID), e.encode())
@@ -358,6 +362,16 @@ func (p *Pool) callOnEnd(e *entry) {
 		return
 	}
 	p.announce.tell(Note{Kind: EndUntold, At: p.d.Now(), Job: &sojourn.Job{ID: e.ID, Name: e.Name, Pool: e.Pool}, Err: err})
+	if c.failed++; !c.paused { // who is told may be away: do not ask for each of a million jobs
+		c.paused = true
+		retry := Retry{Backoff: 10 * time.Millisecond, MaxBackoff: time.Second}
+		time.AfterFunc(retry.wait(c.failed, 0), func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			c.paused = false
+			p.startCalls()
+		})
+	}
 	e.tries++
 	retry := Retry{Backoff: time.Second, MaxBackoff: time.Minute}
 	time.AfterFunc(retry.wait(e.tries, 0), func() {
@@ -391,6 +405,7 @@ func (p *Pool) onEnd(ctx context.Context, e *entry) error {
 func (p *Pool) stopCalls(ctx context.Context) {
 	p.mu.Lock()
 	c := &p.record.calls
+	p.startCalls() // also if they are paused
 	var quiet chan struct{}
 	if c.running > 0 {
 		quiet = make(chan struct{})

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -287,6 +288,44 @@ func TestKey(t *testing.T) {
 		if second, err := p.Submit(bg, job); err != nil || second == first {
 			t.Errorf("a job that has ended: %v", err)
 		}
+		if err := p.Close(bg); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Who is told is away for an hour while jobs end: OnEnd is called a few times a second, not for each job, and all are told when it is back.
+func TestOnEndAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const jobs = 5000
+		var away atomic.Bool
+		away.Store(true)
+		var calls atomic.Int64
+		told := map[sojourn.JobID]int{}
+		var mu sync.Mutex
+		p := must(live.New(newFIFO(), live.Options{Slots: 8, OnEnd: func(_ context.Context, e live.Ended) error {
+			calls.Add(1)
+			if away.Load() {
+				return errors.New("nobody is there")
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			told[e.ID]++
+			return nil
+		}}))
+		for range jobs {
+			must(p.Submit(bg, live.Job{Phases: []live.Phase{{Tasks: 1, Run: func(context.Context, live.Task) error { return nil }}}}))
+		}
+		time.Sleep(time.Hour)
+		if n := calls.Load(); n < 3600 || n > 4*3700 {
+			t.Errorf("%d calls in an hour, want 1 to 4 a second", n)
+		}
+		away.Store(false)
+		time.Sleep(2 * time.Minute)
+		if mu.Lock(); len(told) != jobs {
+			t.Errorf("two minutes later %d of %d jobs are told", len(told), jobs)
+		}
+		mu.Unlock()
 		if err := p.Close(bg); err != nil {
 			t.Error(err)
 		}

@@ -2,4 +2,9 @@
 
 package main
 
-const kills = 400
+import "time"
+
+const (
+	kills     = 400
+	faultsFor = time.Hour
+)

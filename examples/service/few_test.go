@@ -2,4 +2,9 @@
 
 package main
 
-const kills = 20
+import "time"
+
+const (
+	kills     = 20
+	faultsFor = 20 * time.Second
+)

@@ -41,7 +41,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *dir, *addr); err != nil {
+	if err := run(ctx, *dir, *addr, newPolicy, journal.OpenFiles); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -62,12 +62,12 @@ func newPolicy() (sojourn.Policy, error) {
 }
 
 // run serves until ctx ends. Then it leaves the jobs to the next process.
-func run(ctx context.Context, dir, addr string) (err error) {
+func run(ctx context.Context, dir, addr string, newPolicy func() (sojourn.Policy, error), open func(string) (journal.Store, error)) (err error) {
 	policy, err := newPolicy()
 	if err != nil {
 		return err
 	}
-	store, err := journal.OpenFiles(filepath.Join(dir, "journal"))
+	store, err := open(filepath.Join(dir, "journal"))
 	if err != nil {
 		return err
 	}
