@@ -146,6 +146,9 @@ func TestLargeJobsEndBesideSmallOnes(t *testing.T) {
 		"few small tasks, often":        {20, 1, 60, 600, 1, 4, 30, 8, 8000},
 		"small jobs of tiny tasks":      {20, 1, 60, 600, 1, 60, 10, 40, 10000},
 		"large tasks hardly longer":     {20, 1, 200, 60, 1, 20, 30, 40, 6000},
+		"seven slots, two large jobs":   {7, 2, 35, 900, 1, 5, 45, 60, 15000},
+		"tasks of 25 min":               {30, 1, 45, 1500, 1, 12, 50, 25, 12000},
+		"wide jobs, seldom":             {48, 1, 150, 420, 1, 90, 75, 210, 9000},
 	} {
 		fairEnd, fairMean := l.run(t, must(fair.New(fair.Options{})))
 		run := func(opts hfsp.Options) (float64, float64) {

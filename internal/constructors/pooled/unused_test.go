@@ -3,6 +3,7 @@ package pooled_test
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
+	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
@@ -30,6 +32,7 @@ func patient(d time.Duration) map[string]func() sojourn.Policy {
 			inner := func() sojourn.Policy { return pooled.Fair.Must(fair.Options{Delay: d}) }
 			return pooled.Fair.Must(fair.Options{Pools: map[string]fair.Pool{"*": {Policy: inner}, "a": {Policy: inner}}})
 		},
+		"pfsp": func() sojourn.Policy { return constructors.PFSP.Must(pfsp.Options{}) }, // never waits
 		"hfsp in a pool": func() sojourn.Policy {
 			return pooled.Fair.Must(fair.Options{Pools: map[string]fair.Pool{"*": {Policy: inside}, "a": {Policy: inside}}})
 		},
@@ -146,9 +149,10 @@ func (y *yard) pass(until sojourn.Time) {
 				next = min(next, s.end)
 			}
 		}
-		waker, _ := sojourn.As[sojourn.Waker](y.p)
-		if at, ok := waker.NextWake(); ok {
-			next = min(next, max(at, y.now+1))
+		if waker, ok := sojourn.As[sojourn.Waker](y.p); ok {
+			if at, ok := waker.NextWake(); ok {
+				next = min(next, max(at, y.now+1))
+			}
 		}
 		startable, free := 0, 0
 		for _, n := range y.pending {
@@ -194,7 +198,8 @@ func (y *yard) run() {
 }
 
 // A job with all inputs, or most, on one node of ten takes hardly longer with a delay than
-// without one, whatever the delay and the length of its tasks, and so do several such jobs.
+// without one, whatever the delay and the length of its tasks, and so do several such jobs. pfsp, which has no delay, takes hardly
+// longer than fair without one.
 // Reference: SPARK-18886.
 func TestDelayDoesNotIdleTheCluster(t *testing.T) {
 	second := time.Second
@@ -216,11 +221,35 @@ func TestDelayDoesNotIdleTheCluster(t *testing.T) {
 		}
 		return list
 	}
+	skewed := func(id int) *sim.Job { // half of the inputs on the first node, a quarter on the next one, and so on
+		return hot(id, 160, 0, 3*second, func(i int) int { return (id+bits.TrailingZeros(uint(i+1)))%10 + 1 })
+	}
+	replicated := func(id int) *sim.Job { // on the nodes 1 and 2, and a few on others
+		j := hot(id, 120, time.Duration(id)*second, 4*second, first)
+		nodes := make([][]sojourn.NodeID, 120)
+		for i := range nodes {
+			nodes[i] = []sojourn.NodeID{1, 2}
+			if i%20 == 0 {
+				nodes[i] = []sojourn.NodeID{sojourn.NodeID(3 + i/20), 1}
+			}
+		}
+		j.Phases[0].Inputs = sojourn.MakeInputs(nodes)
+		return j
+	}
+	reduced := func(id int) *sim.Job { // maps on one node, and then reduces anywhere
+		j := hot(id, 90, 0, 2*second, func(i int) int { return 1 + i%90/80 })
+		j.Phases = append(j.Phases, sojourn.Phase{Tasks: 12, Class: sojourn.ReduceClass})
+		j.Times = append(j.Times, sim.Times{Each: 5 * second})
+		return j
+	}
 	for _, tc := range []struct {
 		name   string
 		jobs   []*sim.Job
 		remote float64
 	}{
+		{"skewed inputs", []*sim.Job{skewed(1), skewed(2), skewed(5)}, 3},
+		{"two replicas", []*sim.Job{replicated(1), replicated(2), replicated(3)}, 3},
+		{"maps and reduces", []*sim.Job{reduced(1), reduced(2), reduced(3), reduced(4)}, 3},
 		{"1 s", []*sim.Job{hot(1, 400, 0, second, first)}, 3},
 		{"10 s", []*sim.Job{hot(1, 150, 0, 10*second, first)}, 3},
 		{"nine of ten inputs", []*sim.Job{hot(1, 400, 0, second, func(i int) int { return max(1, i%100/10*(i%10/9)+1) })}, 3},
@@ -246,6 +275,9 @@ func TestDelayDoesNotIdleTheCluster(t *testing.T) {
 		for name, make := range patient(0) {
 			without[name] = makespan(make())
 		}
+		if with := without["pfsp"]; 100*with > 110*without["fair"] {
+			t.Errorf("%s: under pfsp the makespan is %v, and %v under fair without a delay", tc.name, with, without["fair"])
+		}
 		for _, d := range []time.Duration{3 * second, time.Hour} {
 			for name, make := range patient(d) {
 				if with := makespan(make()); 100*with > 110*without[name] {
@@ -256,10 +288,10 @@ func TestDelayDoesNotIdleTheCluster(t *testing.T) {
 	}
 }
 
-// ten returns a cluster of ten nodes with a slot each.
+// ten returns a cluster of ten nodes with a slot of each class.
 func ten() (c sim.Cluster) {
 	for i := range 10 {
-		c.Nodes = append(c.Nodes, sim.Node{Name: fmt.Sprint(i), Slots: []int{1}})
+		c.Nodes = append(c.Nodes, sim.Node{Name: fmt.Sprint(i), Slots: []int{1, 1}})
 	}
 	return c
 }
