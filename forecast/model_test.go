@@ -155,3 +155,26 @@ func TestModelsWarmUp(t *testing.T) {
 		}
 	}
 }
+
+// An interval leaves out as many draws at each side as are a twentieth of one more than there are, and none if these are few; its
+// middle is the median.
+func TestIntervals(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for n := 1; n <= 120; n++ {
+		e := ends{}
+		for _, i := range r.Perm(n) {
+			e.add(1, sojourn.Time(i+1), 1) // so that a time is its own rank
+		}
+		outside := 0
+		for 20*(outside+2) <= n+1 {
+			outside++
+		}
+		want := Interval{sojourn.Time(outside + 1), sojourn.Time((n + 1) / 2), sojourn.Time(n - outside)}
+		if got := e.finish(1, n); got == nil || *got != want {
+			t.Errorf("%d draws: %v, want %v", n, got, want)
+		}
+		if a, b, c := e.start(1, n), e.finish(2, n), e.finish(1, n+1); a != nil || b != nil || c != nil {
+			t.Errorf("%d draws: %v, %v and %v, want none where a draw has no time", n, a, b, c)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/driver"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -190,5 +192,65 @@ func TestGoneNodesAreForgotten(t *testing.T) {
 	}
 	if n, by := len(w.core.nodes), len(w.core.shapes.byID); n != 0 || by != 0 {
 		t.Errorf("%d nodes are known, and %d by number, after all have gone", n, by)
+	}
+}
+
+// A pod that somebody else has bound is the attempt after the last one.
+func TestAttemptThatOthersHaveBound(t *testing.T) {
+	w := newStage(t, builtin(t, "fifo"))
+	w.setNode("n", 1, nil)
+	for want := uint32(1); want <= 3; want++ {
+		p := w.newJob(1, nil, nil)[0]
+		uid := p.OwnerReferences[0].UID
+		p.Spec.NodeName = "n"
+		w.core.pod(p.DeepCopy())
+		if got := w.core.pods[p.UID].attempt; got != 1 {
+			t.Errorf("the first pod of Job %s is attempt %d, want 1", uid, got)
+		}
+		for next := uint32(2); next <= want; next++ { // it has failed, and the Job has made another one
+			w.core.podGone(p.UID)
+			q := p.DeepCopy()
+			q.UID = types.UID(fmt.Sprintf("%s-%d", p.UID, next))
+			p = q
+			w.core.pod(q.DeepCopy())
+			if got := w.core.pods[q.UID].attempt; got != next {
+				t.Errorf("pod %d of Job %s is attempt %d, want %d", next, uid, got, next)
+			}
+		}
+		w.core.podGone(p.UID)
+	}
+}
+
+// A node outside the pool has no slots to give, and nobody is warned that it has too few.
+func TestNodeOutsideThePool(t *testing.T) {
+	w := newStage(t, builtin(t, "fifo"))
+	w.core.selector = labels.SelectorFromSet(labels.Set{"pool": "a"})
+	for _, pool := range []string{"a", "b"} {
+		w.setNode(pool, 2, func(n *corev1.Node) { n.Labels = map[string]string{"pool": pool} })
+		n := w.core.nodes[pool]
+		want := 2
+		if pool == "b" {
+			want = 0
+		}
+		if s := n.classes[0]; s.want != want || len(s.slots) != want || n.excess != "" {
+			t.Errorf("the node of pool %s has %+v, and %q is said of it; want %d slots", pool, s, n.excess, want)
+		}
+	}
+}
+
+// Pods that wait are told once that no node will ever suit, and pods that run are told nothing, whatever becomes of their node.
+func TestDoubtsAreOfPodsThatWait(t *testing.T) {
+	w := newStage(t, builtin(t, "fifo"))
+	w.setNode("n", 1, nil)
+	runs := w.newPod(nil)
+	w.settle()
+	w.carryOut()
+	waits := w.newPod(nil)
+	w.setNode("n", 1, func(n *corev1.Node) {
+		n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
+	})
+	w.settle()
+	if len(w.unplaced) != 1 || w.unplaced[waits.UID] == "" || w.core.pods[runs.UID].state != running {
+		t.Errorf("%v are told that no node suits, want the pod that waits, %s", w.unplaced, waits.UID)
 	}
 }

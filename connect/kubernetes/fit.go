@@ -317,16 +317,18 @@ func (c *places) doubtAll() {
 	}
 	c.fits.changed = false
 	bad := map[place]bool{}
-	for _, p := range c.pods {
-		if p.state == waiting {
-			at := p.place()
-			if _, ok := bad[at]; !ok {
-				bad[at] = c.hopeless(at) != ""
-			}
-		}
-	}
 	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
-		if p := c.pods[uid]; p.state == waiting && bad[p.place()] {
+		p := c.pods[uid]
+		if p.state != waiting {
+			continue
+		}
+		at := p.place()
+		is, known := bad[at]
+		if !known {
+			is = c.hopeless(at) != ""
+			bad[at] = is
+		}
+		if is {
 			c.doubt(p)
 		}
 	}
