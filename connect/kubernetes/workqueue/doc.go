@@ -29,8 +29,8 @@
 //
 // # What it does not do
 //
-// A queue that shuts down hands out what is left, as client-go's does. If a policy would never start
-// what is left, Get reports the shutdown all the same.
+// A queue that shuts down hands out what is left, as client-go's does, unless Options.Drop is set, as it is for
+// controller-runtime. If a policy would never start what is left, Get reports the shutdown all the same.
 //
 // Deadlines and sizes help only if Options.Job tells them, or tells names by which a policy
 // learns how long keys take.

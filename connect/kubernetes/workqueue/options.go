@@ -36,6 +36,10 @@ type Options[T comparable] struct {
 	// known, so no key is lost. Nil means that nobody is told. It must not use the queue.
 	Refused func(key T, err error)
 
+	// Drop hands out nothing more once the queue shuts down, as the queue of controller-runtime does. Otherwise what is
+	// left is handed out first, as by client-go's.
+	Drop bool
+
 	// MetricsProvider and Clock are those of client-go's queues. Nil takes client-go's global
 	// provider, and the clock of the machine.
 	MetricsProvider workqueue.MetricsProvider

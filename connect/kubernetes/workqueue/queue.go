@@ -23,6 +23,7 @@ type queue[T comparable] struct {
 	timer    clock.Timer // for the policies' wakes; nil unless armed
 	idle     int         // workers that wait in Get
 	shutting bool
+	drop     bool // what is queued when it is shut down
 }
 
 func newQueue[T comparable](name string, o Options[T]) (*queue[T], error) {
@@ -32,7 +33,7 @@ func newQueue[T comparable](name string, o Options[T]) (*queue[T], error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	q := &queue[T]{clock: o.Clock, epoch: o.Clock.Now()}
+	q := &queue[T]{drop: o.Drop, clock: o.Clock, epoch: o.Clock.Now()}
 	q.change = sync.NewCond(&q.mu)
 	q.store.init(o)
 	q.inner = workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[T]{
@@ -92,6 +93,9 @@ func (q *queue[T]) get() (key T, priority int, shutdown bool) {
 	q.idle++
 	defer func() { q.idle-- }()
 	for {
+		if q.shutting && q.drop {
+			return key, 0, true
+		}
 		q.store.grow(q.idle)
 		if priority, ok := q.store.choose(); ok {
 			key, shutdown = q.inner.Get()

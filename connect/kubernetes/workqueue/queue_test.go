@@ -409,3 +409,40 @@ func TestConcurrent(t *testing.T) {
 	q.ShutDown()
 	working.Wait()
 }
+
+// With Drop, nobody gets a key once the queue shuts down: neither who waits, nor who comes later. Who drains waits for those that
+// are worked on only.
+func TestDrop(t *testing.T) {
+	for name, shutDown := range map[string]func(*workqueue.Queue[int]){"ShutDown": (*workqueue.Queue[int]).ShutDown, "ShutDownWithDrain": (*workqueue.Queue[int]).ShutDownWithDrain} {
+		synctest.Test(t, func(t *testing.T) {
+			q, err := workqueue.New("", nil, workqueue.Options[int]{Drop: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer q.ShutDown() // which also ends what waits for delays
+			q.Add(1)
+			first, _ := q.Get()
+			waits := make(chan bool, 1)
+			go func() {
+				_, shut := q.Get()
+				waits <- shut
+			}()
+			synctest.Wait()
+			down := make(chan bool)
+			go func() {
+				shutDown(q)
+				close(down)
+			}()
+			synctest.Wait()
+			q.Add(2)
+			if shut := <-waits; !shut {
+				t.Errorf("%s: who waited got a key", name)
+			}
+			q.Done(first)
+			<-down
+			if key, shut := q.Get(); !shut {
+				t.Errorf("%s: got key %d afterwards", name, key)
+			}
+		})
+	}
+}

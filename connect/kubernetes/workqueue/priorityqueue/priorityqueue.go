@@ -8,7 +8,8 @@
 //	controller.Options{NewQueue: newQueue, MaxConcurrentReconciles: 4}
 //
 // The queue is a [priorityqueue.PriorityQueue]. So the handlers of controller-runtime give a low
-// priority to the objects of the first list, as they do with its own queue.
+// priority to the objects of the first list, as they do with its own queue. As that one, it drops what is left when the
+// manager stops (TestWhatIsLeftAtShutdown).
 package priorityqueue
 
 import (
@@ -29,6 +30,7 @@ func New[T comparable](name string, limiter clientgo.TypedRateLimiter[T], o work
 	if limiter == nil {
 		limiter = clientgo.DefaultTypedControllerRateLimiter[T]()
 	}
+	o.Drop = true // as controller-runtime's own queue does
 	q, err := workqueue.New(name, limiter, o)
 	if err != nil {
 		return nil, err
