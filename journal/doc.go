@@ -53,7 +53,7 @@
 //
 //   - Calls that bypass the journal, on the policy itself, are lost at the next restart.
 //   - Two processes must not share a store. A folder is locked against a second one where the platform has flock: on Linux, macOS
-//     and the BSDs.
+//     and the BSDs (TestLock).
 //   - The disk needs space for one segment more than the journal has.
 //   - Options that a state does not rest on, such as weights, are not kept: they are those of the policy that Open gets.
 //

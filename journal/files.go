@@ -233,15 +233,31 @@ func (f osFolder) sync() error {
 	return nil
 }
 
-// lock takes the lock of a folder, a file that stays.
+// locks are the file and the folder that are locked.
+type locks [2]*os.File
+
+func (l locks) Close() error { return errors.Join(l[1].Close(), l[0].Close()) }
+
+// lock takes the lock of a folder, a file that stays. It also locks the folder itself, where the file system can: somebody may
+// remove the file.
 func (f osFolder) lock() (io.Closer, error) {
 	l, err := os.OpenFile(f.path("lock"), os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {
 		return nil, visible.Errorf("%w: a journal needs a folder that this process may write to", err)
 	}
-	if err := lockFile(l); err != nil {
+	d, err := os.Open(string(f))
+	if err == nil {
+		if err = lockFile(d); err != nil && !errors.Is(err, ErrLocked) {
+			err = nil // as on NFS
+		}
+	}
+	if err == nil {
+		err = lockFile(l)
+	}
+	if err != nil {
 		l.Close()
+		d.Close()
 		return nil, err
 	}
-	return l, nil
+	return locks{l, d}, nil
 }
