@@ -87,6 +87,7 @@ type api struct {
 	ctx      context.Context
 
 	mu         sync.Mutex
+	answers    histogram            // how long binds took
 	conditions map[types.UID][]byte // the patches that are to be written, by Job: the last one counts
 
 	binds, refused, evictions, admissions, rejections, warnings, words atomic.Int64
@@ -156,6 +157,12 @@ func (a *api) bind(p *corev1.Pod, node string, attempt uint32) {
 func (a *api) place(p *corev1.Pod, attempt uint32, try func() error) {
 	var seen *corev1.Pod // after a conflict
 	request := func() (err error) {
+		start := time.Now()
+		defer func() {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.answers.add(time.Since(start))
+		}()
 		if err = try(); apierrors.IsConflict(err) {
 			seen, err = a.conflict(p, err)
 		}
@@ -239,9 +246,14 @@ func (a *api) accept(o *batchv1.Job) {
 	a.condition(o, corev1.ConditionFalse, "Admitted", "the job was accepted after all")
 }
 
-// unplaceable writes the condition PodScheduled of a pod that no node would take.
+// unplaceable says that no node would take a pod.
 func (a *api) unplaceable(p *corev1.Pod, message string) {
 	a.warn(p, "FailedScheduling", message)
+	a.unscheduled(p, message)
+}
+
+// unscheduled writes the condition PodScheduled of a pod that has no place. The API server makes it true when the pod is bound.
+func (a *api) unscheduled(p *corev1.Pod, message string) {
 	patch := patchOf(map[string]any{
 		"metadata": map[string]any{"uid": p.UID},
 		"status": map[string]any{"conditions": []corev1.PodCondition{{

@@ -25,6 +25,7 @@ type actuator interface {
 	warn(o runtime.Object, reason, message string)
 	tell(p *corev1.Pod, reason, message string)
 	unplaceable(p *corev1.Pod, message string)
+	unscheduled(p *corev1.Pod, message string) // it waits
 }
 
 // What the scheduler knows of the cluster, and what it makes of it, is in layers. Each embeds the one below
@@ -125,10 +126,12 @@ type pod struct {
 	killing   bool           // its eviction was asked for, and not refused
 	evictions int            // how often it was asked for anew
 	pause     time.Duration  // before it tried again after the last bind that was refused
+	since     sojourn.Time   // when it began to wait
 	settled   bool           // the API server has said that it will not be bound by us
 	orphan    bool           // in orphans
 
 	listed bool         // in listed of the core
+	marked bool         // its condition says that it waits
 	due    sojourn.Time // when it may get the next event, unless it says the same again
 	said   string       // the gist of the last one
 }
@@ -141,6 +144,8 @@ func newCore(c Config, selector labels.Selector, act actuator, now func() sojour
 		home: map[sojourn.SlotID]*node{}, on: map[sojourn.SlotID]*pod{}, gangs: gangs{patience: c.GangPatience, limit: c.GangKeep, trying: map[*job]bool{}, picks: map[*job][]*pod{}},
 	}
 	k.fits, k.words = newFits(c.Slots), max(0, c.Events)
+	k.marks = c.Unschedulable
+	k.waits = map[string]*histogram{}
 	k.orphans, k.declined = map[types.UID][]*pod{}, map[types.UID]bool{}
 	if c.Shapes != nil {
 		return k, k.withShapes(*c.Shapes, now)
@@ -249,5 +254,8 @@ func (c *core) assign(p *pod, a sojourn.Assignment) {
 
 // send lets the API server know the node of a pod that was picked.
 func (c *core) send(p *pod) {
+	if j := c.byID[p.task.id.Job]; j != nil {
+		c.waited(p, j)
+	}
 	c.act.bind(p.obj, p.node.name, p.attempt)
 }

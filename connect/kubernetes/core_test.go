@@ -148,6 +148,7 @@ func (w *world) tell(p *corev1.Pod, reason, message string) {
 	w.said[p.UID] = append(w.said[p.UID], reason+": "+message)
 }
 func (w *world) warn(_ runtime.Object, reason, _ string) { w.warned[reason]++ }
+func (w *world) unscheduled(*corev1.Pod, string)         {}
 func (w *world) unplaceable(*corev1.Pod, string)         { w.warned["FailedScheduling"]++ }
 func (w *world) admit(o *batchv1.Job) {
 	j := w.jobs[o.UID]

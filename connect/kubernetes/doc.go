@@ -95,7 +95,8 @@
 // once the pods of the last accepted one are known, at most 10 seconds later, and needs as much
 // spec.parallelism as it has completions.
 //
-// A pod that waits for 5 seconds gets an event that says why: see [Config] Events.
+// A pod that waits for 5 seconds gets an event that says why: see [Config] Events. With [Config.Unschedulable] its condition
+// PodScheduled says so too, for autoscalers (TestWaitingPodsSayUnschedulable).
 //
 // # Restarts
 //

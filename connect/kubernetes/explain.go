@@ -32,7 +32,7 @@ const (
 
 // listen puts a pod that waits among those of whom the scheduler says why.
 func (c *workload) listen(p *pod) {
-	if c.words > 0 && !p.listed {
+	if (c.words > 0 || c.marks) && !p.listed {
 		p.listed, p.due = true, c.driver.Now().Add(firstWord)
 		c.listed = append(c.listed, p)
 	}
@@ -50,7 +50,7 @@ func (c *core) tell() time.Duration {
 	}
 	c.told = now
 	v := &view{core: c, words: map[*job]int{}}
-	for n, left := min(len(c.listed), sweep), c.words; n > 0 && left > 0; n-- {
+	for n, left := min(len(c.listed), sweep), c.words; n > 0 && (left > 0 || c.marks); n-- {
 		p := c.listed[0]
 		c.listed[0], c.listed = nil, c.listed[1:]
 		if p.listed = p.state == waiting || p.state == unseen && p.orphan && p.wrong == nil; !p.listed {
@@ -61,7 +61,12 @@ func (c *core) tell() time.Duration {
 			continue
 		}
 		j := c.jobOf(p)
-		if v.words[j] >= (c.words+1)/2 {
+		if c.marks && p.state == waiting && !p.marked {
+			p.marked = true
+			_, gist, _ := v.why(p, j)
+			c.act.unscheduled(p.obj, gist[:min(len(gist), maxLength)])
+		}
+		if left == 0 || v.words[j] >= (c.words+1)/2 {
 			continue
 		}
 		reason, gist, details := v.why(p, j)

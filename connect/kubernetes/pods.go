@@ -26,6 +26,9 @@ type workload struct {
 	arrived  sojourn.Time       // when that was
 	nextJob  sojourn.JobID
 
+	waits map[string]*histogram // how long pods have waited, by pool
+
+	marks  bool   // pods that wait say so by their condition
 	words  int    // the most events a second that say why pods wait
 	listed []*pod // pods that wait, and some that did: the next one to look at is in front
 }
@@ -57,7 +60,12 @@ func (c *workload) pod(o *corev1.Pod) {
 	case o.DeletionTimestamp != nil && (p.state != picked || p.settled): // otherwise the answer to its bind will tell
 		c.end(p, false)
 	case p.state == unseen && p.task != nil && p.wrong == nil && len(o.Spec.SchedulingGates) == 0:
-		p.state = waiting
+		if p.state = waiting; p.since == 0 {
+			p.since = c.driver.Now()
+			if made := o.CreationTimestamp; c.restoring && !made.IsZero() {
+				p.since = min(p.since, Time(made.Time))
+			}
+		}
 		p.task.waiting = append(p.task.waiting, p)
 		c.touch(p.task)
 		p.task.blocked = false // it may have other wishes

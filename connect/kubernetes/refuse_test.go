@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"pgregory.net/rapid"
 )
 
@@ -197,4 +198,19 @@ func mapTrue[V any](m map[types.UID]V) map[types.UID]bool {
 		all[uid] = true
 	}
 	return all
+}
+
+// With shapes there are no slots, and what a pod requests is no demand on its node besides: pods of other requests differ in these only.
+func TestShapesHaveNoSlots(t *testing.T) {
+	c, _, err := Config{Client: &kubernetes.Clientset{}, Shapes: &Shapes{}}.withDefaults()
+	if err != nil || len(c.Slots) != 0 {
+		t.Fatalf("slots %v, %v", c.Slots, err)
+	}
+	w := stageOf(t, c)
+	w.setNode("n", 0, has(110, 8, 100))
+	w.newPod(asks(1, 1))
+	w.newPod(asks(2, 1))
+	if n := len(w.core.fits.wishes); n != 1 {
+		t.Errorf("%d wishes, want 1", n)
+	}
 }

@@ -32,6 +32,7 @@ type Scheduler struct {
 	api    *api
 	ran    atomic.Bool
 	ready  atomic.Bool
+	pulse  Pulse
 
 	rounds, pods, jobs, nodes, busy atomic.Int64 // busy is in nanoseconds
 }
@@ -167,6 +168,8 @@ func (s *Scheduler) lead(ctx context.Context) error {
 	}()
 	// Nodes are in, then Jobs, then pods that run or have ended, then those that wait: no slot may be
 	// offered before the policy knows what runs.
+	s.pulse.Work()
+	defer s.pulse.Wait()
 	s.core.restoring = true
 	s.round()
 	for _, p := range running {
@@ -184,6 +187,7 @@ func (s *Scheduler) lead(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	for {
 		start := time.Now()
+		s.pulse.Work()
 		s.round()
 		sleep, err := s.core.settle()
 		s.busy.Add(int64(time.Since(start)))
@@ -191,6 +195,7 @@ func (s *Scheduler) lead(ctx context.Context) error {
 			return fmt.Errorf("kubernetes: %w", err)
 		}
 		timer.Reset(sleep)
+		s.pulse.Wait()
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

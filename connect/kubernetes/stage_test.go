@@ -28,6 +28,7 @@ type stage struct {
 	order    []bind // since the last settle
 	unplaced map[types.UID]string
 	warned   map[types.UID]string
+	marked   map[types.UID]string
 }
 
 type bind struct {
@@ -49,7 +50,7 @@ func newStage(t fataler, p sojourn.Policy) *stage {
 }
 
 func stageOf(t fataler, c Config) *stage {
-	w := &stage{t: t, nodes: map[string]*corev1.Node{}, pods: map[types.UID]*corev1.Pod{}, unplaced: map[types.UID]string{}, warned: map[types.UID]string{}, now: sojourn.Time(6 * 365 * 24 * time.Hour)}
+	w := &stage{t: t, nodes: map[string]*corev1.Node{}, pods: map[types.UID]*corev1.Pod{}, unplaced: map[types.UID]string{}, warned: map[types.UID]string{}, marked: map[types.UID]string{}, now: sojourn.Time(6 * 365 * 24 * time.Hour)}
 	if c.GangPatience == 0 {
 		c.GangPatience = -1 // unless the test asks for it
 	}
@@ -71,6 +72,7 @@ func (w *stage) admit(*batchv1.Job)                        {}
 func (w *stage) reject(*batchv1.Job, string, bool)         {}
 func (w *stage) accept(*batchv1.Job)                       {}
 func (w *stage) tell(*corev1.Pod, string, string)          {}
+func (w *stage) unscheduled(p *corev1.Pod, message string) { w.marked[p.UID] = message }
 func (w *stage) unplaceable(p *corev1.Pod, message string) { w.unplaced[p.UID] = message }
 func (w *stage) warn(o runtime.Object, _, message string) {
 	if p, ok := o.(*corev1.Pod); ok {

@@ -362,3 +362,39 @@ func TestPriorityOfPods(t *testing.T) {
 		}
 	}
 }
+
+// Where it is asked for, each pod that has waited for 5 seconds says by its condition that it is not scheduled and why, once, also
+// if no events are wanted. One that waits for its Job, or has a place, does not.
+func TestWaitingPodsSayUnschedulable(t *testing.T) {
+	for _, tc := range []struct {
+		marks  bool
+		events int
+	}{{false, 10}, {true, -1}, {true, 2}} {
+		w := stageOf(t, Config{Policy: builtin(t, "fifo"), Name: "sojourn", Slots: []corev1.ResourceName{DefaultSlot}, Events: tc.events, Unschedulable: tc.marks})
+		w.setNode("n", 1, nil)
+		for range 51 {
+			w.newPod(nil)
+		}
+		w.settle()
+		w.carryOut()
+		w.now = w.now.Add(firstWord - 1)
+		if w.settle(); len(w.marked) != 0 {
+			t.Errorf("%+v: %d pods say that they wait, after less than %v", tc, len(w.marked), firstWord)
+		}
+		w.now = w.now.Add(pace)
+		w.settle()
+		if want := map[bool]int{true: 50}[tc.marks]; len(w.marked) != want {
+			t.Errorf("%+v: %d pods say that they wait, want %d", tc, len(w.marked), want)
+		}
+		for uid, said := range w.marked {
+			if w.pods[uid].Spec.NodeName != "" || !strings.Contains(said, "all slots of sojourn-sched.github.io/slot are taken") {
+				t.Errorf("%+v: pod %s on node %q says %q", tc, uid, w.pods[uid].Spec.NodeName, said)
+			}
+		}
+		clear(w.marked)
+		w.now = w.now.Add(time.Hour)
+		if w.settle(); len(w.marked) != 0 {
+			t.Errorf("%+v: %d pods say so again", tc, len(w.marked))
+		}
+	}
+}

@@ -100,6 +100,7 @@ type Controller struct {
 	writer *writer
 	ran    atomic.Bool
 	ready  atomic.Bool
+	pulse  kubernetes.Pulse
 
 	mu     sync.Mutex
 	events []func()
@@ -158,6 +159,7 @@ func (s *Controller) lead(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer s.ready.Store(false)
+	defer s.pulse.Wait()
 	list, err := s.watch(ctx)
 	if err != nil {
 		return err
@@ -168,6 +170,7 @@ func (s *Controller) lead(ctx context.Context) error {
 	s.ready.Store(true)
 	timer := time.NewTimer(0)
 	for {
+		s.pulse.Work()
 		s.mu.Lock()
 		events := s.events
 		s.events = nil
@@ -183,6 +186,7 @@ func (s *Controller) lead(ctx context.Context) error {
 		s.grants.Store(int64(len(s.core.on)))
 		s.taken.Store(int64(s.core.taken))
 		timer.Reset(sleep)
+		s.pulse.Wait()
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -228,11 +232,11 @@ func strip(o any) (any, error) {
 	return o, nil
 }
 
-// Handler answers /metrics in the text format of Prometheus, /healthz once the process runs, and /readyz while
+// Handler answers /metrics in the text format of Prometheus, /healthz while the loop does not hang, and /readyz while
 // this controller leads or waits to be elected.
 func (s *Controller) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.Handle("GET /healthz", &s.pulse)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !s.ready.Load() && (s.config.Lease == nil || !s.ran.Load()) {
 			http.Error(w, "not all Jobs are known yet", http.StatusServiceUnavailable)

@@ -29,6 +29,7 @@ func run(ctx context.Context, args []string) error {
 	keep := flags.Duration("gang-keep", 10*time.Minute, "how long places are kept for a gang at most")
 	nodes := flags.String("nodes", "", "a selector of nodes by labels; empty: all that advertise slots")
 	events := flags.Int("events", 10, "the most events a second that say why pods wait; below 0: none")
+	unschedulable := flags.Bool("unschedulable", false, "pods that wait say PodScheduled=False, Unschedulable, so that autoscalers add nodes for them")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	config := kubernetes.Config{
 		Client: client, Policy: policy, Name: *schedulerName, Namespace: flags.Namespace, Nodes: *nodes,
-		Workers: flags.Workers, Events: *events, GangPatience: *patience, GangKeep: *keep, Limits: flags.Limits(), Lease: lease,
+		Workers: flags.Workers, Events: *events, GangPatience: *patience, GangKeep: *keep, Limits: flags.Limits(), Unschedulable: *unschedulable, Lease: lease,
 	}
 	if *shapes {
 		config.Policy, config.Shapes = nil, &kubernetes.Shapes{Patience: *patience}
