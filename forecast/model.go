@@ -135,7 +135,7 @@ func newModel(scale int, d *durations, s *standing, random *rand.Rand) *model {
 
 // scaleOf returns the scale on which the tasks of a phase are foreseen.
 func scaleOf(p *sojourn.Phase) int {
-	if len(p.Estimates) > 0 && slices.Contains(p.Estimates, 0) || len(p.Estimates) == 0 && p.Estimate == 0 {
+	if p.Estimate == 0 && (len(p.Estimates) == 0 || slices.Contains(p.Estimates, 0)) {
 		return times
 	}
 	return ratios

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -43,8 +44,15 @@ func TestMemoryIsBounded(t *testing.T) {
 	for range 3 * keptLive {
 		d.add(live, 0, 0, time.Second)
 	}
-	if n := len(d.live[phaseOf{live.ID, 0}].tasks[ratios]); n != keptLive {
-		t.Errorf("%d tasks of a live job are kept, want %d", n, keptLive)
+	for range keptLive / 4 {
+		d.add(live, 0, 0, 2*time.Second)
+	}
+	kept := map[float64]int{}
+	for _, log := range d.live[phaseOf{live.ID, 0}].tasks[ratios] {
+		kept[math.Round(math.Exp(log))]++
+	}
+	if want := map[float64]int{1: keptLive - keptLive/4, 2: keptLive / 4}; !maps.Equal(kept, want) {
+		t.Errorf("of a live job these ratios are kept: %v, want the latest, %v", kept, want)
 	}
 }
 
@@ -140,6 +148,42 @@ func TestEqualTimesHaveAShape(t *testing.T) {
 	k.learn(d.kinds[kindOf{name: "n"}].groups, times)
 	if len(k.shape.all) != 12 || slices.Min(k.shape.all) != 0 || slices.Max(k.shape.all) != 0 || k.shape.sigma != 0 || !k.fixed || !k.same {
 		t.Errorf("%+v, want twelve deviations of 0, and a time that is fixed", k)
+	}
+}
+
+// Deviations from the mean of the only group of a kind are sorted, and as far from 0 as those from the true mean.
+func TestShapeOfOneGroup(t *testing.T) {
+	g := &group{}
+	for _, log := range []float64{3, 1, 7, 5} {
+		g.add(times, log)
+	}
+	k := &kindState{}
+	k.learn([]*group{g}, times)
+	far := math.Sqrt(4. / 3)
+	for i, want := range []float64{-3 * far, -far, far, 3 * far} {
+		if len(k.shape.all) != 4 || math.Abs(k.shape.all[i]-want) > 1e-12 {
+			t.Fatalf("deviations %v, want %.4f in place %d", k.shape.all, want, i)
+		}
+	}
+	if want := math.Sqrt(20. / 3); math.Abs(k.shape.sigma-want) > 1e-12 || k.mean != 4 || k.fixed {
+		t.Errorf("sigma %v and mean %v, want %v and 4", k.shape.sigma, k.mean, want)
+	}
+}
+
+// Tasks are foreseen by the ratio to their estimates if all of them have one, in whichever way it was told.
+func TestScales(t *testing.T) {
+	const s = time.Second
+	for _, tc := range []struct {
+		one  time.Duration
+		list []time.Duration
+		want int
+	}{
+		{0, nil, times}, {s, nil, ratios}, {0, []time.Duration{s, 2 * s}, ratios}, {0, []time.Duration{s, 0}, times}, {0, []time.Duration{0, 0}, times},
+		{s, []time.Duration{2 * s, 0}, ratios}, {s, []time.Duration{0, 0}, ratios}, {s, []time.Duration{s, s}, ratios},
+	} {
+		if got := scaleOf(&sojourn.Phase{Tasks: 2, Estimate: tc.one, Estimates: tc.list}); got != tc.want {
+			t.Errorf("Estimate %v, Estimates %v: scale %d, want %d", tc.one, tc.list, got, tc.want)
+		}
 	}
 }
 

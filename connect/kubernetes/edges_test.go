@@ -254,3 +254,34 @@ func TestDoubtsAreOfPodsThatWait(t *testing.T) {
 		t.Errorf("%v are told that no node suits, want the pod that waits, %s", w.unplaced, waits.UID)
 	}
 }
+
+// Free slots are counted on all nodes that suit, whichever others have changed, too.
+func TestVacantSlots(t *testing.T) {
+	w := newStage(t, builtin(t, "fifo"))
+	for i := range 8 {
+		w.setNode(fmt.Sprint("bad", i), 1, func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
+		})
+	}
+	w.setNode("good", 3, nil)
+	p := w.newPod(nil)
+	for range 20 { // in some order of a map
+		if got := w.core.places.vacant(w.core.pods[p.UID].place()); got != 3 {
+			t.Fatalf("%d slots are free that suit, want 3", got)
+		}
+	}
+}
+
+// A pod whose affinity cannot be read goes nowhere, and is told why.
+func TestAffinityThatCannotBeMatched(t *testing.T) {
+	w := newStage(t, builtin(t, "fifo"))
+	w.setNode("n", 1, nil)
+	p := w.newPod(func(s *corev1.PodSpec) {
+		s.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "k", Operator: "Near", Values: []string{"v"}}}}}}}}
+	})
+	w.settle()
+	if why := w.unplaced[p.UID]; len(w.order) != 0 || !strings.Contains(why, "cannot be matched: ") {
+		t.Errorf("%d pods are bound, and the pod is told %q; want none, and that its affinity cannot be matched", len(w.order), why)
+	}
+}
