@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/driver"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -283,5 +284,14 @@ func TestAffinityThatCannotBeMatched(t *testing.T) {
 	w.settle()
 	if why := w.unplaced[p.UID]; len(w.order) != 0 || !strings.Contains(why, "cannot be matched: ") {
 		t.Errorf("%d pods are bound, and the pod is told %q; want none, and that its affinity cannot be matched", len(w.order), why)
+	}
+}
+
+// A job that was refused is told whose deadline would be missed.
+func TestWhoWouldMissADeadline(t *testing.T) {
+	for misses, want := range map[sojourn.JobID]string{1: "the job would miss its deadline; ", 2: "a job that was accepted before would miss its deadline; "} {
+		if got := explain(&sojourn.RejectedError{Job: 1, Misses: misses, Offer: 1}); !strings.HasPrefix(got, want) {
+			t.Errorf("job %d would miss its deadline: %q, want it to begin with %q", misses, got, want)
+		}
 	}
 }

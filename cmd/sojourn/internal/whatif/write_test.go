@@ -187,6 +187,21 @@ func TestForecastTable(t *testing.T) {
 	}
 }
 
+// A forecast begins with what it rests on, also where no job is live.
+func TestForecastBegins(t *testing.T) {
+	for _, jobs := range [][]Outlook{nil, {{Job: 1}}} {
+		var out strings.Builder
+		f := Forecast{Policy: "fifo", At: *at(90), Draws: 200, Jobs: jobs}
+		if err := f.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		const want = "Under fifo, from 90 s on, if no other job arrives: 90 % intervals of 200 draws.\n"
+		if !strings.HasPrefix(out.String(), want) || strings.Contains(out.String(), "No job is live then.") != (jobs == nil) {
+			t.Errorf("%d jobs:\n%swant it to begin with %q", len(jobs), &out, want)
+		}
+	}
+}
+
 // One slot more is of the class of the first phase, on a node that no other is.
 func TestOneSlotMore(t *testing.T) {
 	c := sim.Cluster{Nodes: []sim.Node{{Name: "n1", Slots: []int{1}}, {Name: "n2", Slots: []int{0, 0, 1}}}}
