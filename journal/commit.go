@@ -131,7 +131,7 @@ func (l *log) lead(sync bool) {
 	data, start := buf, end-int64(len(buf))
 	l.buf, l.spare, l.next, l.busy = l.spare[:0], nil, nil, true
 	l.taken = start
-	sync = sync || len(l.tail)+len(buf) > overflow
+	sync = sync || l.retry && len(l.tail)+len(buf) > mostTail
 	l.mu.Unlock()
 	err := l.mend()
 	if next != nil && err == nil {

@@ -99,6 +99,6 @@
 // A sync may fail, and the next one succeed without having written: Linux takes the bytes of the first for written, and
 // shows them until it needs the memory. So nothing is appended to a file after an error. Open writes what it read of the
 // last segment to another file, which takes its place when it is synced. What Open has found is durable then. A journal with Retry does
-// the same while it runs: the file has what was synced before the error, and memory has the rest, up to 1 MiB that nobody has waited
+// the same while it runs: the file has what was synced before the error, and memory has the rest, up to 8 MiB that nobody has waited
 // for. So the disk needs room for that segment once more.
 package journal

@@ -2,8 +2,10 @@ package journal
 
 import "fmt"
 
-// mostUnwritten is how many bytes are kept in memory while the store fails.
-const mostUnwritten = 64 << 20
+const (
+	mostUnwritten = 64 << 20     // bytes that are kept in memory while the store fails
+	mostTail      = 8 * overflow // bytes that are written without a sync
+)
 
 // A stallError says that the store fails, and that the journal goes on: see Options.Retry.
 type stallError struct{ err error }
