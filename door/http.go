@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"time"
 )
@@ -27,11 +28,15 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 		q := Request{Tenant: call(d.o.Tenant, r), Session: call(d.o.Session, r), Estimate: call(d.o.Estimate, r), Within: call(d.o.Within, r)}
 		body := r.Body
 		if d.reads(r) {
-			if err := d.full(poolName(q.Tenant, d.o.Paths)); err != nil {
+			err := d.full(poolName(q.Tenant, d.o.Paths))
+			if err != nil {
 				d.refuse(w, r, err)
 				return
 			}
-			body = d.read(r)
+			if body, err = d.read(r); err != nil {
+				unread(w, err)
+				return
+			}
 		}
 		p, err := d.Enter(r.Context(), q)
 		if err != nil {
@@ -51,19 +56,30 @@ func (d *Door) reads(r *http.Request) bool {
 	return r.ProtoMajor == 1 && r.Body != nil && r.ContentLength > 0 && r.ContentLength <= int64(d.o.Buffer) && d.reading.Load() < int64(d.o.MaxWaiting)
 }
 
-// read reads the body of a request, and returns one that has it all.
-func (d *Door) read(r *http.Request) io.ReadCloser {
+// read reads the body of a request, and returns one that has it all. A body that is longer than a middleware allows is for the handler, which
+// sees that. Any other error ends the request: the server does not watch a connection whose body has failed, so that the context would never end.
+func (d *Door) read(r *http.Request) (io.ReadCloser, error) {
 	d.reading.Add(1)
 	defer d.reading.Add(-1)
 	data, err := io.ReadAll(r.Body)
 	all := io.Reader(bytes.NewReader(data))
-	if err != nil {
-		all = io.MultiReader(all, failure{err})
+	if errors.As(err, new(*http.MaxBytesError)) {
+		all, err = io.MultiReader(all, failure{err}), nil
 	}
 	return struct {
 		io.Reader
 		io.Closer
-	}{all, r.Body} // the server may close its body early, and who reads ours does not see that
+	}{all, r.Body}, err // the server may close its body early, and who reads ours does not see that
+}
+
+// unread answers a request whose body could not be read: the client has gone or is too slow.
+func unread(w http.ResponseWriter, err error) {
+	w.Header().Set("Connection", "close")
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		http.Error(w, "the body came too late", http.StatusRequestTimeout)
+		return
+	}
+	w.WriteHeader(statusGone)
 }
 
 // A failure is a reader that fails.

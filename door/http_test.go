@@ -391,3 +391,63 @@ func TestUploadsAreRemoved(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A body that ends with its connection, or does not come in time, ends the request, since its context never would. One that is longer than it may
+// be is for the handler, as without a door.
+func TestBodyThatFails(t *testing.T) {
+	var calls atomic.Int64
+	d := mustDoor(t, 1, door.Options{})
+	h := d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		if r.URL.Path == "/long" {
+			if _, err := io.ReadAll(r.Body); errors.As(err, new(*http.MaxBytesError)) {
+				http.Error(w, "too long", http.StatusRequestEntityTooLarge)
+				return
+			}
+		}
+		<-r.Context().Done()
+	}))
+	var wait time.Duration
+	srv := serve(t, 1, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/late" {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(wait))
+		}
+		if r.URL.Path == "/long" {
+			r.Body = http.MaxBytesReader(w, r.Body, 2)
+		}
+		h.ServeHTTP(w, r)
+	}))
+	send := func(path string) net.Conn {
+		c := must(net.Dial("tcp", srv.Listener.Addr().String()))
+		fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhe", path)
+		return c
+	}
+	for _, busy := range []bool{false, true} {
+		leave := func() {}
+		if busy {
+			leave = must(d.Enter(bg, door.Request{})).Leave
+		}
+		for range 20 {
+			if err := send("/cut").Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		late := send("/late")
+		if resp, err := http.ReadResponse(bufio.NewReader(late), nil); err != nil || resp.StatusCode != http.StatusRequestTimeout {
+			t.Errorf("a body that does not come: %v %v, want 408", resp, err)
+		}
+		leave()
+		waitFor(t, "nobody is here", func() bool { st := d.Status(); return st.Running+st.Waiting == 0 })
+		_ = late.Close()
+	}
+	if n := calls.Load(); n != 0 {
+		t.Errorf("%d requests without a whole body reached the handler", n)
+	}
+	if status, body, _, err := get(bg, srv, "a", "/long"); err != nil || status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a body that is too long: %d %q %v, want 413 by the handler", status, body, err)
+	}
+	srv.Close()
+	if err := d.Close(bg); err != nil {
+		t.Error(err)
+	}
+}
