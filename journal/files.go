@@ -125,6 +125,9 @@ func (s *files) Create(segment uint64, data []byte) error {
 	}
 	if err != nil || old {
 		f.Close()
+		if err != nil {
+			_ = s.remove(name) // on a full disk others want the room
+		}
 		return err
 	}
 	s.closeLast()

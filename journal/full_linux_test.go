@@ -74,6 +74,61 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
+// With Retry the journal goes on by itself when there is space again, and takes none meanwhile.
+func TestDiskFullForAWhile(t *testing.T) {
+	dir := mountSmall(t)
+	ballast, folder := filepath.Join(dir, "ballast"), filepath.Join(dir, "journal")
+	if err := os.WriteFile(ballast, make([]byte, 160<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func() *Journal {
+		s, err := OpenFiles(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := Open(s, newFIFO(t), Options{Retry: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	j := open()
+	last := sojourn.JobID(0)
+	arrive := func() error {
+		last++
+		if err := j.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: last, Name: strings.Repeat("n", 1000), Phases: []sojourn.Phase{{Tasks: 1}}}}); err != nil {
+			t.Fatal(err)
+		}
+		return j.Flush()
+	}
+	for arrive() == nil && last < 1000 {
+	}
+	for range 10 {
+		if err := arrive(); !goesOn(j, err) || !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("at the full disk: %v", err)
+		}
+		if _, err := os.Stat(filepath.Join(folder, temporary)); err == nil {
+			t.Fatal("a file that could not be written is left")
+		}
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if err := arrive(); err != nil {
+		t.Errorf("with space: %v", err)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+	j = open()
+	if got := j.Account().Live(); got != int(last) {
+		t.Errorf("%d jobs are there, want %d", got, last)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // mountSmall returns the folder of a file system of 256 KiB.
 func mountSmall(t *testing.T) string {
 	dir := t.TempDir()
