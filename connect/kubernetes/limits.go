@@ -12,7 +12,8 @@ import (
 )
 
 // Limits bound what the annotations and labels of Jobs and pods may say, since whoever may create one writes them. With the
-// zero Limits nobody gets more than others by an annotation: see TestCheatsGainNothing. A Job that asks for more is refused with a word.
+// zero Limits nobody gets more than others by an annotation under fifo, default, fair and hfsp (TestCheatsGainNothing). A policy that
+// believes sizes, as srpt, believes small ones. A Job that asks for more is refused with a word.
 type Limits struct {
 	// AnyPool lets the annotation Pool name any pool. Otherwise a job counts against its namespace, and an annotation may
 	// name nothing else.

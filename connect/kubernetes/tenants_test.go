@@ -131,17 +131,29 @@ func TestCheatsGainNothing(t *testing.T) {
 			{"a pool below", 20, note(Pool, "b/NAME")},
 		} {
 			done := [2]int{}
-			for i, trick := range []func(*batchv1.Job){nil, tc.trick} {
+			for i, trick := range []func(*batchv1.Job){nil, tc.trick, nil, tc.trick} {
 				l := newLab(t, policy, Limits{})
+				if i >= 2 {
+					l.add("a", 10, 10, takes, nil) // fills the slots while the others come
+					l.run(takes / 2)
+				}
+				var honest []*labJob
 				for range 4 {
-					l.add("a", 40, 40, takes, nil)
+					if i < 2 {
+						honest = append(honest, l.add("a", 40, 40, takes, nil))
+					}
 				}
 				for range tc.jobs {
 					l.add("b", 200/tc.jobs, 200/tc.jobs, takes, trick)
 				}
+				for range 4 {
+					if i >= 2 {
+						honest = append(honest, l.add("a", 40, 40, takes, nil))
+					}
+				}
 				l.run(span)
-				for _, j := range l.jobs[:4] {
-					done[i] += j.done
+				for _, j := range honest {
+					done[i%2] += j.done
 				}
 			}
 			t.Logf("%s, %s: %d pods of the honest tenant without the trick, %d with it", policy, tc.name, done[0], done[1])
