@@ -266,7 +266,7 @@ time), how fair that was, and what became of each job and task.`,
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", format.HelpWidth)))
 	root.SetHelpCommand(newHelp(policies))
 	root.AddCommand(
-		newCompare(policies), newAdvise(policies), newRun(policies), newSweep(policies), newPaper(policies, paper.All()), newReplay(policies), newExplain(policies), newForecast(policies), newJournal(), newPolicies(policies), newConvert(), newGen(), newValidate(), newFluid(), newPlan(), newReport(),
+		newCompare(policies), newAdvise(policies), newRun(policies), newSweep(policies), newBench(policies), newPaper(policies, paper.All()), newReplay(policies), newExplain(policies), newForecast(policies), newJournal(), newPolicies(policies), newConvert(), newGen(), newValidate(), newFluid(), newPlan(), newReport(),
 		&cobra.Command{
 			Use:   "version",
 			Short: "Print the version",

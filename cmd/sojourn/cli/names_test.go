@@ -30,6 +30,7 @@ func TestNamesOnTerminals(t *testing.T) {
 		evilFile + ".json": `{"pools":[{"name":"` + evil + `","weight":2},{"name":"` + evil + `2"}]}`,
 		evilFile + "bad":   `{"id":1,"at":0,"name":"` + evil + `","` + evil + `":1,"phases":[{"tasks":1,"time":"` + evil + `"}]}`,
 		evilFile + "hist":  "# " + evilFile + "\n" + evilFile + " " + evilFile + "\n",
+		evilFile + ".swf":  "; MaxProcs: 4\n1 0 0 100 4 -1 -1 4 200 -1 1 1 1 1 1 -1 -1 -1\n",
 		evilFile + "pools": `{"pools":[{"name":"` + evil + `"},{"name":"` + evil + `"}]}`,
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
@@ -43,6 +44,7 @@ func TestNamesOnTerminals(t *testing.T) {
 	tries := map[string][][]string{
 		"run":             {with("run", "-p", "fair:pools="+evilFile+".json", "-o", out), with("run", "-p", "fifo", "-o", out), with("run", "-p", evilFile), with("run", "-p", "fair:"+evilFile+"=1"), with("run", "-p", "fair:order="+evilFile), with("run", "-p", "fair:pools="+evilFile+"pools")},
 		"compare":         {with("compare", "-p", "fifo,fair", "-o", out+"2"), with("compare", "-p", "fair:pools="+evilFile+".json"), {"compare", "-w", evilFile, "-c", evilFile}, {"compare", "-w", evilFile + "bad", "-c", "1x1"}, {"compare", "--gen", evilFile}, {"compare", "--" + evilFile}},
+		"bench":           {{"bench", ".", "-o", out + "3"}, {"bench", evilFile, "-o", out + "3"}, {"bench", ".", "-o", out + "3", "--loads", evilFile}, {"bench", ".", "-o", out + "3", "--traces", evilFile}},
 		"advise":          {with("advise", "-p", "fifo,fair", "--loads", "1", "--seeds", "2"), with("advise", "-p", "fifo,fair")},
 		"sweep":           {with("sweep", "-p", "fifo,fair", "--vary", "load=1"), with("sweep", "-p", "fifo", "--vary", evilFile), with("sweep", "-p", "fifo", "--vary", "load="+evilFile)},
 		"plan":            {with("plan", "-p", "huwf"), with("plan", "-p", evilFile)},

@@ -17,6 +17,7 @@ type Bar struct {
 	terminal io.Writer // nil: it shows nothing
 	things   string
 	max      int // -1: nobody knows
+	began    time.Time
 
 	mu    sync.Mutex
 	count int
@@ -32,7 +33,7 @@ func New(stderr io.Writer, things string, max int) *Bar {
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return new(Bar)
 	}
-	return &Bar{terminal: file, things: things, max: max}
+	return &Bar{terminal: file, things: things, max: max, began: time.Now()}
 }
 
 // Add counts n more, and draws the bar if that is 100 ms ago.
@@ -72,7 +73,25 @@ func (b *Bar) line() string {
 	}
 	const width = 40
 	full := min(b.count, b.max) * width / b.max
-	return fmt.Sprintf("%s [%s%s] %d/%d", b.things, strings.Repeat("=", full), strings.Repeat(" ", width-full), b.count, b.max)
+	return fmt.Sprintf("%s [%s%s] %d/%d%s", b.things, strings.Repeat("=", full), strings.Repeat(" ", width-full), b.count, b.max, b.left())
+}
+
+// left says how long it will take if it goes on as it did, once it has taken 10 s.
+func (b *Bar) left() string {
+	took := time.Since(b.began)
+	if b.began.IsZero() || took < 10*time.Second || b.count <= 0 || b.count >= b.max {
+		return ""
+	}
+	left := took.Seconds() / float64(b.count) * float64(b.max-b.count)
+	switch {
+	case left < 90:
+		return fmt.Sprintf(", %.0f s left", left)
+	case left < 2*3600:
+		return fmt.Sprintf(", %.0f min left", left/60)
+	case left < 100*3600:
+		return fmt.Sprintf(", %.0f h left", left/3600)
+	}
+	return fmt.Sprintf(", %.0f days left", left/86400)
 }
 
 // write replaces what is on the terminal. Errors are nobody's concern: the bar is a help only.

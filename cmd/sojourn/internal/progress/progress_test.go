@@ -49,3 +49,30 @@ func TestNoTerminal(t *testing.T) {
 		t.Errorf("%q was written and %d counted, want nothing and 3", out.String(), b.Count())
 	}
 }
+
+// The time that is left is in proportion to what is left, and is not said before 10 s.
+func TestLeft(t *testing.T) {
+	for _, tc := range []struct {
+		took       time.Duration
+		count, max int
+		want       string
+	}{
+		{5 * time.Second, 1, 4, ""},
+		{100 * time.Second, 0, 4, ""},
+		{100 * time.Second, 4, 4, ""},
+		{100 * time.Second, 5, 4, ""},
+		{100 * time.Second, 1, -1, ""},
+		{100 * time.Second, 2, 3, ", 50 s left"},
+		{100 * time.Second, 1, 4, ", 5 min left"},
+		{100 * time.Second, 1, 361, ", 10 h left"},
+		{time.Hour, 1, 241, ", 10 days left"},
+	} {
+		b := &Bar{things: "jobs", max: tc.max, count: tc.count, began: time.Now().Add(-tc.took)}
+		if got := b.left(); got != tc.want {
+			t.Errorf("%d of %d after %v: %q, want %q", tc.count, tc.max, tc.took, got, tc.want)
+		}
+	}
+	if got := (&Bar{max: 4, count: 1}).left(); got != "" {
+		t.Errorf("a bar that nobody sees: %q", got)
+	}
+}

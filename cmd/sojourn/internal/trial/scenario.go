@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -25,7 +26,8 @@ type Scenario struct {
 	Bound    *Bound // of any run, once there is one; nil if there is no bound
 	Unbound  error  // why there is none
 	Rolls    []*Roll
-	Part     int // in place of boundPart, unless 0
+	Part     int  // in place of boundPart, unless 0
+	NoBound  bool // none is asked for
 
 	changes []sojourn.Event // of pools
 }
@@ -127,6 +129,10 @@ func (s *Scenario) RunCounted(ctx context.Context, bar *progress.Bar, specs []ca
 	results := make([]*sim.Result, len(specs))
 	s.Rolls = make([]*Roll, len(specs))
 	err := Parallel(ctx, len(specs)+1, func(ctx context.Context, i int) error {
+		if i == len(specs) && s.NoBound {
+			s.Unbound = errors.New("none was asked for")
+			return nil
+		}
 		if i == len(specs) {
 			s.Bound, s.Unbound = newBound(s.Workload, s.Cluster, cmp.Or(s.Part, boundPart))
 			return nil

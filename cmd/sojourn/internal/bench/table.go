@@ -1,0 +1,236 @@
+package bench
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+)
+
+// Figures are the numbers that policies are compared by.
+var Figures = [...]string{"mean sojourn", "median sojourn", "p90 sojourn", "mean slowdown", "p99 slowdown"}
+
+const figures = len(Figures)
+
+// A Table is what came of all cells.
+type Table struct {
+	Schema   int     `json:"schema"`
+	Version  string  `json:"version"`
+	Baseline string  `json:"baseline"` // the policy that the others are compared with
+	Seed     uint64  `json:"seed"`
+	Traces   []Trace `json:"traces"`
+	Cells    int     `json:"cells"` // to be run in all
+	Done     int     `json:"done"`
+
+	Summary []Line `json:"summary"` // by estimates, then by policy
+	Rows    []Row  `json:"rows"`
+}
+
+// A Row is a cell that is done.
+type Row struct {
+	Cell
+	Refused string                `json:"refused,omitempty"`
+	Result  json.RawMessage       `json:"result,omitempty"` // as 'sojourn compare --json' has it
+	Ratios  *[figures]format.Real `json:"ratios,omitempty"` // the figures over those of the baseline in the same cell; null if that is 0 or unknown
+
+	values [figures]float64
+}
+
+// A Line sums up a policy over all its cells with the same estimates.
+type Line struct {
+	Estimates string               `json:"estimates"`
+	Policy    string               `json:"policy"`
+	Cells     int                  `json:"cells"` // that it has run, and the baseline as well
+	Refused   int                  `json:"refused"`
+	Means     [figures]format.Real `json:"geometric_means"` // of the ratios
+	Worst     [figures]format.Real `json:"worst"`
+	Worse     [figures]int         `json:"worse"` // cells in which the ratio is above 1.02
+}
+
+// Table returns what the book has of the cells.
+func (b *Bench) Table(book *Book) (*Table, error) {
+	t := &Table{Schema: format.Schema, Version: b.Version, Baseline: b.Specs[0].String(), Seed: b.Seed, Traces: b.Traces}
+	sums := map[string]string{}
+	for _, tr := range b.Traces {
+		sums[tr.Name] = tr.SHA256
+	}
+	base := map[Cell]*Row{} // of the baseline, by cell without a policy
+	cells := b.Cells()
+	t.Cells = len(cells)
+	t.Rows = make([]Row, 0, len(cells))
+	for _, c := range cells {
+		r, ok := book.done[c]
+		if !ok || r.SHA256 != sums[c.Trace] {
+			continue
+		}
+		row := Row{Cell: c, Refused: r.Refused, Result: r.Result}
+		if r.Refused == "" {
+			var err error
+			if row.values, err = values(r.Result); err != nil {
+				return nil, fmt.Errorf("%s: %w", Records, err)
+			}
+		}
+		t.Rows = append(t.Rows, row)
+		if c.Policy == t.Baseline && r.Refused == "" {
+			c.Policy = ""
+			base[c] = &t.Rows[len(t.Rows)-1]
+		}
+	}
+	t.Done = len(t.Rows)
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		c := r.Cell
+		c.Policy = ""
+		if of := base[c]; of != nil && r.Refused == "" {
+			r.Ratios = new([figures]format.Real)
+			for k := range figures {
+				r.Ratios[k] = format.Real(math.NaN())
+				if of.values[k] > 0 {
+					r.Ratios[k] = format.Real(r.values[k] / of.values[k])
+				}
+			}
+		}
+	}
+	for _, told := range b.Estimates {
+		for _, spec := range b.Specs {
+			if l := t.line(told, spec.String()); l.Cells+l.Refused > 0 {
+				t.Summary = append(t.Summary, l)
+			}
+		}
+	}
+	return t, nil
+}
+
+func values(result json.RawMessage) (v [figures]float64, err error) {
+	type dist struct{ Mean, Median, P90, P99 *float64 }
+	var r struct{ Sojourn, Slowdown dist }
+	err = json.Unmarshal(result, &r)
+	for k, x := range []*float64{r.Sojourn.Mean, r.Sojourn.Median, r.Sojourn.P90, r.Slowdown.Mean, r.Slowdown.P99} {
+		if v[k] = math.NaN(); x != nil {
+			v[k] = *x
+		}
+	}
+	return v, err
+}
+
+func (t *Table) line(told, policy string) Line {
+	l := Line{Estimates: told, Policy: policy}
+	var logs [figures]float64
+	var n [figures]int
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		switch {
+		case r.Estimates != told || r.Policy != policy:
+			continue
+		case r.Refused != "":
+			l.Refused++
+			continue
+		case r.Ratios == nil:
+			continue
+		}
+		l.Cells++
+		for k, x := range r.Ratios {
+			if x := float64(x); x > 0 {
+				logs[k] += math.Log(x)
+				n[k]++
+				l.Worst[k] = format.Real(max(float64(l.Worst[k]), x))
+				if x > 1.02 {
+					l.Worse[k]++
+				}
+			}
+		}
+	}
+	for k := range figures {
+		l.Means[k] = format.Real(math.Exp(logs[k] / float64(n[k])))
+		if n[k] == 0 {
+			l.Worst[k] = format.Real(math.NaN())
+		}
+	}
+	return l
+}
+
+// ranked returns the lines with the same estimates, the least mean of mean sojourn times first.
+func (t *Table) ranked(told string) []Line {
+	var list []Line
+	for _, l := range t.Summary {
+		if l.Estimates == told {
+			list = append(list, l)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Line) int {
+		x, y := float64(a.Means[0]), float64(b.Means[0])
+		if math.IsNaN(x) || math.IsNaN(y) { // last
+			return cmp.Compare(y, x)
+		}
+		return cmp.Compare(x, y)
+	})
+	return list
+}
+
+func (t *Table) estimates() (all []string) {
+	for _, l := range t.Summary {
+		if !slices.Contains(all, l.Estimates) {
+			all = append(all, l.Estimates)
+		}
+	}
+	return all
+}
+
+// Write writes the summary as text.
+func (t *Table) Write(w io.Writer) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d of %d runs on %s; ratios to %s, geometric means over traces and loads\n", t.Done, t.Cells, format.Count(len(t.Traces), "trace"), t.Baseline)
+	for _, told := range t.estimates() {
+		fmt.Fprintf(&text, "\nestimates %s\n", told)
+		lines := t.ranked(told)
+		table := &format.Table{Corner: "policy"}
+		for _, c := range [...][2]string{{"", "cells"}, {"sojourn", "mean"}, {"sojourn", "median"}, {"sojourn", "p90"}, {"slowdown", "mean"}, {"slowdown", "p99"}, {"worst", "mean"}} {
+			table.Add(c[0], c[1], nil)
+		}
+		for i := range lines {
+			l := &lines[i]
+			cells := []string{fmt.Sprint(l.Cells)}
+			for k := range figures {
+				cells = append(cells, ratio(l.Means[k]))
+			}
+			table.Row(l.Policy, append(cells, ratio(l.Worst[0]))...)
+		}
+		text.WriteString(table.String())
+	}
+	if why := t.refusals(); why != "" {
+		fmt.Fprintf(&text, "\n%s", why)
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// refusals says which policies refuse what, a line for each policy.
+func (t *Table) refusals() string {
+	var text strings.Builder
+	seen := map[string]bool{}
+	for i := range t.Rows {
+		if r := &t.Rows[i]; r.Refused != "" && !seen[r.Policy] {
+			seen[r.Policy] = true
+			n := 0
+			for k := range t.Summary {
+				if t.Summary[k].Policy == r.Policy {
+					n += t.Summary[k].Refused
+				}
+			}
+			format.WriteWrapped(&text, "", "  ", fmt.Sprintf("%s refuses %s, such as %s: %s\n", r.Policy, format.Count(n, "run"), r.Trace, r.Refused))
+		}
+	}
+	return text.String()
+}
+
+func ratio(x format.Real) string {
+	if math.IsNaN(float64(x)) {
+		return "-"
+	}
+	return format.Number(float64(x), 3)
+}
