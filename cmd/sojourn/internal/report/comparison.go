@@ -23,7 +23,7 @@ type Comparison struct {
 }
 
 func (r *Comparison) Write(w io.Writer) error {
-	blocks := []string{Header(r.Scenario), r.main().String() + r.fastest(), r.slowdown().String() + r.leastSlowdown()}
+	blocks := []string{Header(r.Scenario) + unsized(r.Scenario, r.Specs), r.main().String() + r.fastest(), r.slowdown().String() + r.leastSlowdown()}
 	for _, block := range []func() string{r.bounds, r.deadlines, r.locality, r.network, r.attempts, r.leftovers, r.bins} {
 		if text := block(); text != "" {
 			blocks = append(blocks, text)
@@ -59,6 +59,15 @@ func Header(s *trial.Scenario) string {
 		s.Gangs.Header() +
 		s.Locality.Header(s.Workload) +
 		format.Hang("estimates  ", fmt.Sprintf("%s; seed %d", estimatesText(s.Estimates.String(), &known), s.Seed))
+}
+
+// unsized says which policies miss what they are made for.
+func unsized(s *trial.Scenario, specs []catalog.Spec) string {
+	names := s.Unsized(specs)
+	if names == "" {
+		return ""
+	}
+	return format.Hang("no sizes   ", names+": made for sizes, and told none; with --estimates exact they know all")
 }
 
 // estimatesText says which service times policies are told: --estimates, except for jobs

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
@@ -34,7 +35,11 @@ func (r *Repetition) Write(w io.Writer) error {
 
 	mean := judge(trial.ValuesOf(r.Samples, trial.MeasureDist(group, "mean", trial.SojournTime, trial.Mean).Of))
 	slowest := judge(trial.ValuesOf(r.Samples, trial.MeasureDist("slowdown", "mean", trial.Slowdown, trial.Mean).Of))
-	blocks := []string{seedsHeader(r.Samples[0], ""), main.String() + judgedVerdict("mean sojourn time", main.Names, mean),
+	specs := make([]catalog.Spec, len(r.Samples))
+	for i, sample := range r.Samples {
+		specs[i] = sample.Spec
+	}
+	blocks := []string{seedsHeader(r.Samples[0], "") + unsized(r.Samples[0].Scenario, specs), main.String() + judgedVerdict("mean sojourn time", main.Names, mean),
 		slow.String() + judgedVerdict("mean slowdown", slow.Names, slowest)}
 	if text := LeftOver(r.Samples); text != "" {
 		blocks = append(blocks, text)
