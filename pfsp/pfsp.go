@@ -321,8 +321,8 @@ func (p *Policy) update(j *ledger.Job[data], i int) {
 	ph := &j.Data.phases[i]
 	account := ph.account()
 	c := p.classOf(ph)
-	if ph.over() {
-		if j.Bounded() {
+	if ph.over() || ph.item == nil && !account.Ready() {
+		if j.Bounded() { // it may have been open in the line before the job was unbounded for a while
 			j.Data.line.Set(ph.spec().Class, i, false)
 		}
 		if ph.item != nil {
@@ -331,9 +331,6 @@ func (p *Policy) update(j *ledger.Job[data], i int) {
 		return
 	}
 	if ph.item == nil {
-		if !account.Ready() {
-			return
-		}
 		p.enter(c, ph)
 	}
 	if !account.Ready() {

@@ -233,8 +233,8 @@ func (p *fsp) update(j *ledger.Job[fspData], i int) {
 	ph := j.Phase(i)
 	q := p.queue(j.Spec().Phases[i].Class)
 	it := j.Data.phases[i]
-	if over(j, i) {
-		if j.Bounded() {
+	if over(j, i) || it == nil && !ph.Ready() {
+		if j.Bounded() { // it may have been open in the line before the job was unbounded for a while
 			j.Data.line.Set(j.Spec().Phases[i].Class, i, false)
 		}
 		if it != nil {
@@ -245,9 +245,6 @@ func (p *fsp) update(j *ledger.Job[fspData], i int) {
 		return
 	}
 	if it == nil {
-		if !ph.Ready() {
-			return
-		}
 		work := p.left(j, i)
 		it = q.Arrive(fspPhase{j, i, work, p.bucket(j, i)}, work.Clamp63(), j.Weight())
 		j.Data.phases[i] = it
