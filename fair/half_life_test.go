@@ -107,3 +107,42 @@ func TestHalfLifeBesideAMinimum(t *testing.T) {
 		t.Errorf("it waited %v, want about a minute: a sixty-fourth of the minute that it is ahead, while the other one has the weight 64", waited)
 	}
 }
+
+// A job that comes and is cancelled at once, while the pool is ahead of none that waits, takes nothing of the time that its pool was idle.
+func TestHalfLifeAfterAVainJob(t *testing.T) {
+	const second = time.Second
+	waits := func(vain bool) (waited time.Duration) {
+		s := newSite(t, 1, fair.Options{HalfLife: 300 * second, Pools: map[string]fair.Pool{"ahead": {Weight: 0.1}}})
+		serve := func(pool string, length time.Duration) {
+			s.arrive(1, customer{pool: pool, told: length, length: always(length), waited: func(d time.Duration) { waited = d }})
+		}
+		cancel := func(id sojourn.JobID) {
+			s.observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: id}})
+		}
+		serve("a", second) // it is held: the pool stays
+		s.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: s.next}})
+		serve("a", 100*second)
+		s.until(100 * second)
+		serve("ahead", 200*second)
+		s.until(300 * second)
+		serve("c", 1000*second)
+		s.until(695 * second)
+		serve("ahead", 10*second)
+		waiting := s.next
+		s.until(700 * second)
+		if vain {
+			serve("a", 10*second)
+			cancel(s.next)
+		}
+		s.until(701 * second)
+		cancel(waiting)
+		s.until(702 * second)
+		serve("a", 10*second)
+		s.arrive(1000, customer{pool: "b", told: second, length: always(second)})
+		s.until(3000 * second)
+		return waited
+	}
+	if without, with := waits(false), waits(true); without != with || without <= 598*second { // the slot is free at 1300 s
+		t.Errorf("its job waits %v, and %v after a vain one", without, with)
+	}
+}

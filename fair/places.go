@@ -177,7 +177,7 @@ func (t *tree) queue(n *pool, c sojourn.Class) {
 			from := nc.account.Tag()
 			t.lift(n, c)
 			t.forget(n, c)
-			nc.lifted = lifted{from, t.ledger.Now(), from != nc.account.Tag()}
+			nc.lifted = lifted{from, t.ledger.Now(), true}
 			nc.queued = true
 		}
 	}
