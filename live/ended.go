@@ -341,13 +341,14 @@ func (p *Pool) callOnEnd(e *entry) {
 	})
 	defer late.Stop()
 	err := p.commit(p.record.calls.ctx, e.pos)
+	stalled := errors.Is(err, ErrStalled) // what OnEnd returns may be that of another call
 	if err == nil {
 		err = p.onEnd(ctx, e)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer leave()
-	if p.over || p.broken != nil || errors.Is(err, ErrStalled) {
+	if p.over || p.broken != nil || stalled {
 		return // the next process tells again
 	}
 	c := &p.record.calls

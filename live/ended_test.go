@@ -332,6 +332,24 @@ func TestOnEndAway(t *testing.T) {
 	})
 }
 
+// OnEnd that returns ErrStalled, as it may have it from Submit, is called again like after any error.
+func TestOnEndReturnsErrStalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		p := must(live.New(newFIFO(), live.Options{Slots: 1, OnEnd: func(context.Context, live.Ended) error {
+			if calls++; calls == 1 {
+				return fmt.Errorf("the next job: %w", live.ErrStalled)
+			}
+			return nil
+		}}))
+		err := must(p.Submit(bg, live.Job{Phases: []live.Phase{{Tasks: 1, Run: sleep(time.Second)}}})).Wait(bg)
+		time.Sleep(time.Minute)
+		if err = errors.Join(err, p.Close(bg)); err != nil || calls != 2 {
+			t.Errorf("OnEnd was called %d times, want 2: %v", calls, err)
+		}
+	})
+}
+
 // Calls of OnEnd that never return hold up none but their own jobs, and no call of the pool.
 func TestOnEndNeverReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
