@@ -26,8 +26,8 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 			return
 		}
 		q := Request{Tenant: call(d.o.Tenant, r), Session: call(d.o.Session, r), Estimate: call(d.o.Estimate, r), Within: call(d.o.Within, r)}
-		body := r.Body
-		if d.reads(r) {
+		body, early := r.Body, d.short(r) && d.reading.Load() < int64(d.o.MaxWaiting)
+		if early {
 			err := d.full(poolName(q.Tenant, d.o.Paths))
 			if err != nil {
 				d.refuse(w, r, err)
@@ -44,6 +44,12 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 			return
 		}
 		defer p.Leave()
+		if !early && d.short(r) { // too many were being read
+			if body, err = d.read(r); err != nil {
+				unread(w, err)
+				return
+			}
+		}
 		own := r.WithContext(p.Context()) // a copy
 		own.Body = body
 		defer func() { r.MultipartForm, r.Pattern = own.MultipartForm, own.Pattern }() // the server removes its files, and others log
@@ -51,9 +57,9 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// reads reports whether the body of a request is to be read before it waits: not if those of MaxWaiting others are being read.
-func (d *Door) reads(r *http.Request) bool {
-	return r.ProtoMajor == 1 && r.Body != nil && r.ContentLength > 0 && r.ContentLength <= int64(d.o.Buffer) && d.reading.Load() < int64(d.o.MaxWaiting)
+// short reports whether the body of a request is to be read before the handler is called, so that the server watches the connection.
+func (d *Door) short(r *http.Request) bool {
+	return r.ProtoMajor == 1 && r.Body != nil && r.ContentLength > 0 && r.ContentLength <= int64(d.o.Buffer)
 }
 
 // read reads the body of a request, and returns one that has it all. A body that is longer than a middleware allows is for the handler, which

@@ -451,3 +451,39 @@ func TestBodyThatFails(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// If the bodies of MaxWaiting requests are being read, that of one more is read when it is admitted: its client is watched then.
+func TestBodyThatIsReadLate(t *testing.T) {
+	d := mustDoor(t, 1, door.Options{MaxWaiting: 1})
+	var began atomic.Int64
+	srv := serve(t, 1, d.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		began.Add(1)
+		<-r.Context().Done()
+	})))
+	send := func(body string) net.Conn {
+		c := must(net.Dial("tcp", srv.Listener.Addr().String()))
+		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n%s", body)
+		return c
+	}
+	for _, late := range []string{"hello", "he"} { // the first one whole, and the second one cut short
+		slow := send("h")
+		waitFor(t, "its body is being read", func() bool { return door.Reading(d) == 1 })
+		before := began.Load()
+		c := send(late)
+		waitFor(t, "it is admitted", func() bool { return d.Status().Running == 1 })
+		if late == "hello" {
+			waitFor(t, "it is in the handler", func() bool { return began.Load() > before })
+		}
+		_ = c.Close()
+		waitFor(t, "it has gone", func() bool { return d.Status().Running == 0 })
+		if late != "hello" && began.Load() != before {
+			t.Error("half a body has reached the handler")
+		}
+		_ = slow.Close()
+		waitFor(t, "the slow one has gone", func() bool { return door.Reading(d) == 0 })
+	}
+	srv.Close()
+	if err := d.Close(bg); err != nil {
+		t.Error(err)
+	}
+}

@@ -38,7 +38,7 @@ type Options struct {
 	// Buffer is up to how many bytes of a body whose length is known are read before a request of HTTP/1 waits. The server learns that a client
 	// has gone only after the body was read, and a slow sender has no place meanwhile. Zero means 64 KiB, a negative value that nothing
 	// is read. It does not concern HTTP/2 (TestServer). No body of a request that is refused at once is read (TestRefusedUnread), and those of
-	// MaxWaiting requests at a time.
+	// MaxWaiting requests at a time; further ones are read when they are admitted (TestBodyThatIsReadLate).
 	Buffer int
 
 	// Refuse, unless nil, answers a request that is refused. The header Retry-After is set. It is not called if the client has gone.
