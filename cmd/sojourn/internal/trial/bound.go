@@ -2,6 +2,7 @@ package trial
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -26,15 +27,15 @@ type Bound struct {
 // schedule of the part alone.
 const boundPart = 100_000
 
-// newBound returns the bound of a workload on a cluster, or why there is none: for
+// newBound returns the bound of jobs on a cluster, or why there is none: for
 // example, a job can never finish because the cluster lacks a class of slots. The bound
 // is the sum of the bounds of parts that arrive one after the other. part is usually
 // boundPart; a part has at most part jobs and ten times as many tasks.
-func newBound(w *input.Workload, c *input.Cluster, part int) (*Bound, error) {
+func newBound(jobs iter.Seq2[*sim.Job, error], c *input.Cluster, part int) (*Bound, error) {
 	b, in, tasks := new(Bound), emptyInstance(c), 0
 	var paths []float64 // of the jobs of in; see add
 	speed := Fastest(c)
-	for j, err := range w.All() {
+	for j, err := range jobs {
 		if err != nil {
 			return nil, err
 		}

@@ -80,7 +80,7 @@ func TestPoliciesAgainstBoundAndPlan(t *testing.T) {
 	for _, tc := range all {
 		for seed := range uint64(seeds) {
 			s := generated(t, tc.gen, tc.cluster, seed)
-			b, err := newBound(s.Workload, s.Cluster, boundPart)
+			b, err := newBound(s.Workload.All(), s.Cluster, boundPart)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +111,7 @@ func TestBoundInParts(t *testing.T) {
 	for seed := range uint64(1) {
 		s := generated(t, "bursty:jobs=60,load=0.9", "5x1", seed)
 		for _, part := range []int{1, 2, 7, 59, 60} {
-			b, err := newBound(s.Workload, s.Cluster, part)
+			b, err := newBound(s.Workload.All(), s.Cluster, part)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestBoundInParts(t *testing.T) {
 		w.Jobs = append(w.Jobs, j)
 		want += float64(id/2*1000 + 5 + id%2*7)
 	}
-	b, err := newBound(w, c, 2)
+	b, err := newBound(w.All(), c, 2)
 	if err != nil || math.Abs(b.LowerBound/want-1) > 1e-6 {
 		t.Errorf("%v, bound %+v, want %v", err, b, want)
 	}
@@ -156,7 +156,7 @@ func TestNoBoundNamesTheJob(t *testing.T) {
 		}
 		w.Jobs = append(w.Jobs, j)
 	}
-	if _, err := newBound(w, c, 2); err == nil || !strings.Contains(err.Error(), "job 9223372036854775808: phase 0: no machines of class 1") {
+	if _, err := newBound(w.All(), c, 2); err == nil || !strings.Contains(err.Error(), "job 9223372036854775808: phase 0: no machines of class 1") {
 		t.Errorf("%v, want the job of ID 2^63", err)
 	}
 }
@@ -243,7 +243,7 @@ func TestBoundOfGraphs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := newBound(w, c, boundPart)
+		b, err := newBound(w.All(), c, boundPart)
 		if err != nil {
 			t.Fatal(err)
 		}

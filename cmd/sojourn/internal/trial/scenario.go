@@ -74,6 +74,17 @@ func (s *Scenario) config(spec catalog.Spec) (sim.Config, error) {
 	}, nil
 }
 
+// dropped returns the features that jobs lose under at least one of some policies. Where one cannot be made, its run says why.
+func (s *Scenario) dropped(specs []catalog.Spec) (f sojourn.Features) {
+	for _, spec := range specs {
+		_, spec = s.gangs(spec)
+		if p, err := newPolicy(s.Policies, Seeded(spec, s.Seed)); err == nil {
+			f |= sojourn.Features(s.Drop) &^ sojourn.Supports(p)
+		}
+	}
+	return f
+}
+
 // without yields jobs that use none of some features which they can do without.
 func without(jobs iter.Seq2[*sim.Job, error], f sojourn.Features) iter.Seq2[*sim.Job, error] {
 	return func(yield func(*sim.Job, error) bool) {
@@ -116,7 +127,7 @@ type RunHooks struct {
 
 // Run runs the policies, each by itself and as many at a time as there are
 // processors, and returns their results in the order of specs; and finds the bound
-// of them all, and the roll of each. hooks, if not nil, makes the hooks of the run of the
+// of them all, without what one of them drops, and the roll of each. hooks, if not nil, makes the hooks of the run of the
 // i-th policy.
 func (s *Scenario) Run(ctx context.Context, terminal io.Writer, specs []catalog.Spec, hooks func(i int) RunHooks) ([]*sim.Result, error) {
 	bar := progress.New(terminal, "jobs", len(specs)*s.Workload.Facts().Jobs)
@@ -134,7 +145,7 @@ func (s *Scenario) RunCounted(ctx context.Context, bar *progress.Bar, specs []ca
 			return nil
 		}
 		if i == len(specs) {
-			s.Bound, s.Unbound = newBound(s.Workload, s.Cluster, cmp.Or(s.Part, boundPart))
+			s.Bound, s.Unbound = newBound(without(s.Workload.All(), s.dropped(specs)), s.Cluster, cmp.Or(s.Part, boundPart))
 			return nil
 		}
 		cfg, err := s.config(specs[i])
