@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
@@ -76,10 +77,13 @@ func Run(ctx context.Context, stderr io.Writer, s *trial.Scenario, q Question) (
 	if err := st.survey(); err != nil {
 		return nil, err
 	}
+	if err := refuse(s); err != nil {
+		return nil, err
+	}
 	known := s.Workload.Facts()
 	deadlines := q.deadlines()
 	if st.specs = withYardsticks(q.Policies); q.Policies == nil {
-		st.specs, st.left = choose(s.Policies, deadlines, told(s), known.Features)
+		st.specs, st.left = choose(s.Policies, deadlines, told(s), known.Features&^sojourn.Features(s.Drop))
 	}
 	if q.Loads == nil {
 		st.Loads = DefaultLoads
@@ -101,6 +105,25 @@ func Run(ctx context.Context, stderr io.Writer, s *trial.Scenario, q Question) (
 		return nil, err
 	}
 	return st, st.sort(samples)
+}
+
+// refuse returns an error if a yardstick does not know what jobs say, unless they lose it: nothing could be compared.
+func refuse(s *trial.Scenario) error {
+	for _, name := range []string{fifo, fair} {
+		p, err := s.Policies.New(catalog.Spec{Name: name})
+		if err != nil {
+			return err
+		}
+		missing, help := s.Workload.Facts().Features&^sojourn.Supports(p), ""
+		lost := trial.Dropped(missing)
+		if drop := lost.String(); drop != "" {
+			help = fmt.Sprintf(": --drop %s takes it away", drop)
+		}
+		if err := s.Workload.Refuse(missing&^sojourn.Features(s.Drop), name+", with which advise compares, does not know", help); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // deadlines reports whether advice about deadlines is asked for.
