@@ -236,8 +236,10 @@ func (r *recorder) finish() {
 		if j.Deadline != 0 {
 			j.Deadline = max(j.Deadline-r.Start, j.At+1) // jobs that were adopted may be late already
 		}
-		if j.Release -= r.Start; j.Release <= j.At { // it had come
-			j.Release = 0
+		if j.Release != 0 {
+			if j.Release -= r.Start; j.Release <= j.At { // it had come
+				j.Release = 0
+			}
 		}
 		r.Jobs = append(r.Jobs, j.Job)
 	}
