@@ -264,14 +264,16 @@ func (b *books) begin(spec Job, tasks int, since time.Time) (*job, error) {
 	told := &sojourn.Job{ID: b.last, Pool: spec.Pool, Name: spec.Name, Weight: spec.Weight, Priority: spec.Priority, Parallelism: spec.Parallelism, Sequence: spec.Sequence,
 		Phases: []sojourn.Phase{{Tasks: tasks, Estimate: spec.Estimate}}}
 	unknown := []sojourn.Phase{{Tasks: tasks}}
+	less := told.Without(told.Features() &^ sojourn.Supports(b.driver.Policy()))
 	tries := []sojourn.Event{
 		{Kind: sojourn.JobArrived, Job: told},
-		{Kind: sojourn.JobArrived, Job: told.Without(told.Features())},
+		{Kind: sojourn.JobArrived, Job: less},
 		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: b.last, Pool: spec.Pool, Phases: unknown}},
 		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: b.last, Phases: unknown}},
 	}
 	if age := time.Since(since); !since.IsZero() && age > b.opts.Compare {
-		tries = slices.Insert(tries, 0, sojourn.Event{Kind: sojourn.JobAdopted, Job: told, Service: age})
+		tries = slices.Insert(tries, 0,
+			sojourn.Event{Kind: sojourn.JobAdopted, Job: told, Service: age}, sojourn.Event{Kind: sojourn.JobAdopted, Job: less, Service: age})
 	}
 	var refused error
 	for i := range tries {

@@ -66,6 +66,41 @@ func TestSequence(t *testing.T) {
 	}
 }
 
+// A field that the policy does not know takes no other with it: a sequence holds beside a priority that nobody knows.
+func TestSequenceBesidePriority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(1)
+		stop := open(t, h, release.New(must(fifo.New(fifo.Options{}))), gate.Options{Workers: 1, Compare: time.Hour})
+		got := started(t, h, stop, func() {
+			h.add(gate.Job{ID: "a1", Sequence: "a", Priority: 1}, 1, 2*time.Second)
+			for _, task := range h.tasks {
+				task.failures, task.delay = 1, 5*time.Second
+			}
+			time.Sleep(time.Second)
+			h.add(gate.Job{ID: "a2", Sequence: "a", Priority: 1}, 1, 2*time.Second)
+		}, time.Minute)
+		if want := []string{"a1", "a1", "a2"}; !slices.Equal(got, want) {
+			t.Errorf("started %v, want %v", got, want)
+		}
+	})
+}
+
+// A gate that starts tells the age of a job also where the policy does not know all of it.
+func TestAgeBesidePriority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(0)
+		h.add(gate.Job{ID: "old", Priority: 1}, 1, time.Second)
+		time.Sleep(time.Hour)
+		s := &spy{Policy: must(fifo.New(fifo.Options{}))}
+		stop := open(t, h, s, gate.Options{Workers: 1})
+		synctest.Wait()
+		stop()
+		if adopted := s.of(sojourn.JobAdopted); len(adopted) != 1 || adopted[0].Service != time.Hour || adopted[0].Job.Priority != 0 {
+			t.Errorf("adopted %v, want one job of an hour without its priority", adopted)
+		}
+	})
+}
+
 // Pools that share what tasks cost get tasks in inverse proportion to it.
 func TestCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
