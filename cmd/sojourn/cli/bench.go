@@ -68,6 +68,9 @@ func newBench(policies catalog.Catalog) *cobra.Command {
 			if b.Traces, err = bench.Find(b.Folder, only, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
+			if len(b.Cells()) == 0 {
+				return usage.Errorf("--estimates %s: no trace here has times that users requested", bench.Requested)
+			}
 			b.Convert = func(ctx context.Context, args []string, to, notes io.Writer) error {
 				c := newConvert()
 				c.SilenceErrors, c.SilenceUsage = true, true
