@@ -462,6 +462,7 @@ func (p *Pool) revise(h *Handle, change func(*sojourn.Job) error, keep func()) (
 
 // replace replaces the description of a job. If that completes the job, it ends.
 func (p *Pool) replace(h *Handle, revised *sojourn.Job) error {
+	revised = revised.Without(p.opt.Drop)
 	ev := sojourn.Event{Kind: sojourn.JobRevised, Job: revised}
 	ends := h.running == 0 && h.left == 0 && !revised.Open
 	if ends {

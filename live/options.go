@@ -32,7 +32,7 @@ type Options struct {
 	Preempt time.Duration
 
 	// Drop names features that jobs lose where the policy does not know them, instead of being refused: see
-	// [driver.Options] (TestDrop).
+	// [driver.Options]. The Observer is told of the jobs without them too (TestDrop).
 	Drop sojourn.Features
 
 	// MaxWaiting is how many jobs wait at most: live ones of which no attempt has been started. If so many wait, Submit and Enter

@@ -91,6 +91,7 @@ func New(p sojourn.Policy, o Options) (*Pool, error) {
 		}
 	}
 	o = o.withDefaults()
+	o.Drop &^= sojourn.Supports(p)
 	d, err := driver.New(p, driver.Options{Now: o.Now, Preempt: o.Preempt, Drop: o.Drop})
 	if err != nil {
 		return nil, err
@@ -256,6 +257,7 @@ func (p *Pool) submit(ctx context.Context, h *Handle, j *Job) (same *Handle, pos
 	if j.Release > 0 {
 		h.spec.Release = h.at.Add(j.Release)
 	}
+	h.spec = *h.spec.Without(p.opt.Drop)
 	order, err := p.kept.order(h, j)
 	if err != nil {
 		return nil, 0, err

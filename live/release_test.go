@@ -92,10 +92,17 @@ func TestReleaseIsRefused(t *testing.T) {
 	})
 }
 
-// With Drop, a policy that knows no releases, sequences and priorities runs the job as if it had none, and what it knows stays.
+// With Drop, a policy that knows no releases, sequences and priorities runs the job as if it had none, and what it knows stays. The observer
+// is told of the same job.
 func TestDrop(t *testing.T) {
 	all := sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeaturePriority | sojourn.FeatureParallelism
-	inPool(t, live.Options{Slots: 2, Drop: all}, func(t *testing.T, p *live.Pool) {
+	told := sojourn.Features(0)
+	watch := observerFunc(func(n live.Note) {
+		if n.Job != nil {
+			told |= n.Job.Features() & all
+		}
+	})
+	inPool(t, live.Options{Slots: 2, Drop: all, Observer: watch}, func(t *testing.T, p *live.Pool) {
 		at := time.Now()
 		h, err := p.Submit(bg, live.Job{Release: time.Hour, Sequence: "a", Priority: 7, Parallelism: 1, Phases: []live.Phase{{Tasks: 2, Run: sleep(time.Second)}}})
 		if err != nil {
@@ -108,4 +115,7 @@ func TestDrop(t *testing.T) {
 			t.Errorf("two tasks of 1 s of a job of parallelism 1 took %v, want 2s", took)
 		}
 	})
+	if told != sojourn.FeatureParallelism {
+		t.Errorf("the observer is told of jobs that have %v", told)
+	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/kit/release"
 	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/live/statuspage"
@@ -388,6 +389,35 @@ func TestNamesThatLookAlike(t *testing.T) {
 		}
 		if len(names) != 7 {
 			t.Errorf("7 tenants are called %v", names)
+		}
+	})
+}
+
+// A job whose release time and sequence the policy does not know, and which loses them, waits for a slot from its submission on.
+func TestDroppedReleaseAndSequence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		policy, err := fifo.New(fifo.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := statuspage.NewRecorder()
+		p, err := live.New(policy, live.Options{Slots: 1, Observer: r, Drop: sojourn.FeatureRelease | sojourn.FeatureSequence})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := statuspage.Handler(p, statuspage.WithRecorder(r))
+		for _, release := range []time.Duration{0, 10 * time.Hour} {
+			job := live.Job{Pool: "etl", Sequence: "a", Release: release, Phases: []live.Phase{{Tasks: 1, Run: lasts(time.Hour)}}}
+			if _, err := p.Submit(t.Context(), job); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(30 * time.Minute)
+		if pg := pageOf(t, h, "?state=waiting"); pg.Found != 1 || pg.Oldest != 1800 || strings.HasPrefix(pg.Says, "All is well") {
+			t.Errorf("%d jobs wait, the oldest for %v s: %s", pg.Found, pg.Oldest, pg.Says)
+		}
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
 }
