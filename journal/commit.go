@@ -89,7 +89,7 @@ func (l *log) advance(pos int64, sync bool) error {
 			done = l.durable
 		}
 		switch {
-		case done >= pos:
+		case done >= pos && (sync || l.stall == nil): // after a failed sync, nobody can tell what was written
 			return nil
 		case l.err != nil:
 			return l.err

@@ -99,3 +99,32 @@ func TestRetry(t *testing.T) {
 		}()
 	}
 }
+
+// What was written and could not be synced may be lost: Write fails until the segment was written anew.
+func TestWriteAfterAFailedSync(t *testing.T) {
+	m := newMemory()
+	s, _ := openFiles(m, "dir")
+	j, err := Open(s, newFIFO(t), Options{Retry: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(j.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1}}}}), j.Write()); err != nil {
+		t.Fatal(err)
+	}
+	m.fail = m.calls + 1
+	if err := j.Flush(); !errors.Is(err, errPower) {
+		t.Fatalf("Flush: %v", err)
+	}
+	var stalled interface{ Stalled() bool }
+	if err := j.Write(); !errors.As(err, &stalled) || !errors.Is(err, errPower) {
+		t.Errorf("Write while the store fails: %v", err)
+	}
+	m.fail = 0
+	if err := j.Write(); err != nil {
+		t.Errorf("Write when the store works again: %v", err)
+	}
+	killed, _ := openFiles(m.crash(0, false, true), "dir")
+	if k, err := Open(killed, newFIFO(t), Options{}); err != nil || k.MaxJob() != 1 {
+		t.Errorf("a process that is killed then has %d jobs, want 1: %v", k.MaxJob(), err)
+	}
+}
