@@ -36,7 +36,7 @@ func (s *fullAtTimes) Create(segment uint64, data []byte) error {
 	return s.Store.Create(segment, data)
 }
 
-// While the disk is full, the page says that nothing new starts, and why, and /readyz answers 503. Then all is well again.
+// While the disk is full, the page says that nothing new starts, and why, /readyz answers 503, and streams go on. Then all is well again.
 func TestStalledPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files, err := journal.OpenFiles(t.TempDir())
@@ -52,7 +52,8 @@ func TestStalledPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := live.New(j, live.Options{Slots: 1, Handlers: map[string]live.Handler{"h": func(context.Context, live.Task, []byte) error { return nil }}})
+		r := statuspage.NewRecorder()
+		p, err := live.New(j, live.Options{Slots: 1, Observer: r, Handlers: map[string]live.Handler{"h": func(context.Context, live.Task, []byte) error { return nil }}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,10 +63,14 @@ func TestStalledPage(t *testing.T) {
 		if _, err := p.Submit(ctx, live.Job{Handler: "h", Phases: []live.Phase{{Tasks: 1}}}); !errors.Is(err, live.ErrStalled) {
 			t.Fatalf("Submit: %v", err)
 		}
-		h := statuspage.Handler(p)
+		h := statuspage.Handler(p, statuspage.WithRecorder(r))
 		ready, page := serve(h, "/readyz"), serve(h, "/")
 		if text := page.Body.String(); ready.Code != http.StatusServiceUnavailable || !strings.Contains(text, "Nothing new starts") || !strings.Contains(text, errFull.Error()) || strings.Contains(text, "The pool is broken") {
 			t.Errorf("the disk is full: /readyz %d; the page is\n%s", ready.Code, text)
+		}
+		begun := time.Now()
+		if serve(h, "/events"); time.Since(begun) != 30*time.Second {
+			t.Errorf("the disk is full: a stream ends after %v, want 30 s", time.Since(begun))
 		}
 		store.full.Store(false)
 		time.Sleep(10 * time.Second)

@@ -2,10 +2,13 @@ package statuspage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/sojourn-sched/sojourn/live"
 )
 
 const (
@@ -92,7 +95,7 @@ func (s *stream) run(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		if snap.st.Closed && snap.all.Live == 0 || snap.st.Err != nil {
+		if snap.st.Closed && snap.all.Live == 0 || snap.st.Err != nil && !errors.Is(snap.st.Err, live.ErrStalled) {
 			s.tell("data: " + snap.wall.Format(time.RFC3339) + "\n\n")
 			s.end()
 			return
