@@ -37,7 +37,7 @@ var floors = [][]string{
 	{"internal/input"},
 	{"internal/trial", "internal/convert", "internal/recorded"},
 	{"internal/report", "internal/whatif"},
-	{"internal/paper", "internal/advice"},
+	{"internal/paper", "internal/advice", "internal/bench"},
 	{"cli"},
 }
 

@@ -1,17 +1,14 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
@@ -151,34 +148,17 @@ func (b *Bench) Run(ctx context.Context, terminal io.Writer, book *Book) error {
 	}
 	bar := progress.New(terminal, "jobs", jobs)
 	defer bar.Clear()
-	var (
-		mu    sync.Mutex
-		next  int
-		first error
-		wg    sync.WaitGroup
-	)
-	work := func() {
-		for {
-			mu.Lock()
-			if next == len(todo) || first != nil || ctx.Err() != nil {
-				mu.Unlock()
-				return
-			}
-			c := todo[next]
-			next++
-			mu.Unlock()
-			if err := b.cell(ctx, bar, book, c, traces[c.Trace], specs[c.Policy]); err != nil && ctx.Err() == nil {
-				mu.Lock()
-				first = cmp.Or(first, fmt.Errorf("trace %s, load %s, estimates %s: %w", c.Trace, c.Load, c.Estimates, err))
-				mu.Unlock()
-			}
+	err := trial.Parallel(ctx, len(todo), func(ctx context.Context, i int) error {
+		c := todo[i]
+		if err := b.cell(ctx, bar, book, c, traces[c.Trace], specs[c.Policy]); err != nil {
+			return fmt.Errorf("trace %s, load %s, estimates %s: %w", c.Trace, c.Load, c.Estimates, err)
 		}
+		return nil
+	})
+	if ctx.Err() != nil {
+		return nil
 	}
-	for range min(len(todo), runtime.GOMAXPROCS(0)) {
-		wg.Go(work)
-	}
-	wg.Wait()
-	return first
+	return err
 }
 
 // cell runs a cell and enters what came of it. A policy that refuses the workload is no error.
