@@ -217,23 +217,6 @@ func (r *room) awaitPods(what string, n int, ok func(*corev1.Pod) bool) []*corev
 	return list
 }
 
-// awaitNone asks until no pod of the room satisfies ok.
-func (r *room) awaitNone(what string, ok func(*corev1.Pod) bool) {
-	r.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		list, err := r.client.CoreV1().Pods(r.name).List(r.Context(), metav1.ListOptions{})
-		if err != nil {
-			r.Fatal(err)
-		}
-		if !slices.ContainsFunc(list.Items, func(p corev1.Pod) bool { return ok(&p) }) {
-			return
-		}
-		if time.Now().After(end) {
-			r.Fatalf("%s: not in time", what)
-		}
-	}
-}
-
 // placed reports whether a pod has a node, one of those if any are named, and has not ended.
 func placed(nodes ...string) func(*corev1.Pod) bool {
 	return func(p *corev1.Pod) bool {

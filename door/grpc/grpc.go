@@ -62,7 +62,7 @@ func UnaryInterceptor(d *door.Door, o Options) grpc.UnaryServerInterceptor {
 		}
 		p, err := d.Enter(ctx, o.request(ctx, info.FullMethod, message))
 		if err != nil {
-			err, trailer := refusal(ctx, err)
+			trailer, err := refusal(ctx, err)
 			_ = grpc.SetTrailer(ctx, trailer) // it fails if nobody is there to read it
 			return nil, err
 		}
@@ -79,7 +79,7 @@ func StreamInterceptor(d *door.Door, o Options) grpc.StreamServerInterceptor {
 		}
 		p, err := d.Enter(s.Context(), o.request(s.Context(), info.FullMethod, nil))
 		if err != nil {
-			err, trailer := refusal(s.Context(), err)
+			trailer, err := refusal(s.Context(), err)
 			s.SetTrailer(trailer)
 			return err
 		}
@@ -112,12 +112,12 @@ func (o *Options) request(ctx context.Context, method string, message any) door.
 }
 
 // refusal returns what a client is told of an error of Enter. What the policy has said is not in it.
-func refusal(ctx context.Context, err error) (error, metadata.MD) {
+func refusal(ctx context.Context, err error) (metadata.MD, error) {
 	var no *door.Refusal
 	switch {
 	case errors.As(err, &no):
 	case ctx.Err() != nil:
-		return status.FromContextError(ctx.Err()).Err(), nil
+		return nil, status.FromContextError(ctx.Err()).Err()
 	default:
 		no = &door.Refusal{Status: http.StatusInternalServerError, Why: door.ErrRequest}
 	}
@@ -130,11 +130,11 @@ func refusal(ctx context.Context, err error) (error, metadata.MD) {
 	}
 	st := status.New(code, no.Why.Error())
 	if no.After <= 0 {
-		return st.Err(), nil
+		return nil, st.Err()
 	}
 	if detailed, err := st.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(no.After)}); err == nil {
 		st = detailed
 	}
 	wait := (no.After + time.Millisecond - 1) / time.Millisecond
-	return st.Err(), metadata.Pairs("grpc-retry-pushback-ms", strconv.FormatInt(int64(wait), 10))
+	return metadata.Pairs("grpc-retry-pushback-ms", strconv.FormatInt(int64(wait), 10)), st.Err()
 }

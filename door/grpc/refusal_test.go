@@ -32,7 +32,7 @@ func TestRefusal(t *testing.T) {
 		{context.Background(), secret, codes.Internal, door.ErrRequest.Error(), nil},
 		{over, secret, codes.Canceled, context.Canceled.Error(), nil},
 	} {
-		err, trailer := refusal(tc.ctx, tc.err)
+		trailer, err := refusal(tc.ctx, tc.err)
 		st := status.Convert(err)
 		if st.Code() != tc.code || st.Message() != tc.text || !slices.Equal(trailer.Get("grpc-retry-pushback-ms"), tc.wait) || (len(st.Details()) > 0) != (tc.wait != nil) {
 			t.Errorf("%v: the client is told %v, trailer %v; want %v, %q, %v", tc.err, err, trailer, tc.code, tc.text, tc.wait)
