@@ -53,7 +53,12 @@ func newBench(policies catalog.Catalog) *cobra.Command {
 		Example: `  sojourn bench traces/ -o out
   sojourn bench traces/ -o out -p fair,default,mine --loads 0.7,0.9 --estimates exact,none
   sojourn bench traces/ -o out --traces kth,ricc --json`,
-		Args: cobra.ExactArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage.Errorf("no folder: bench takes one, of traces")
+			}
+			return atMostOne(cmd, args)
+		},
 		RunE: action(func(cmd *cobra.Command, args []string) (err error) {
 			if b.Dir == "" {
 				return usage.Errorf("nowhere to keep what is done: give -o DIR")
@@ -86,7 +91,7 @@ func newBench(policies catalog.Catalog) *cobra.Command {
 			defer book.Close()
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			if err := b.Prepare(ctx, terminal(cmd, quiet), cmd.InOrStdin()); err != nil {
+			if err := b.Prepare(ctx, terminal(cmd, quiet), cmd.ErrOrStderr(), cmd.InOrStdin()); err != nil {
 				return err
 			}
 			failed := b.Run(ctx, terminal(cmd, quiet), book)

@@ -68,8 +68,9 @@ func (b *Bench) Cells() (all []Cell) {
 	return all
 }
 
-// Prepare converts the traces into workloads below Dir, those that are not there yet, and counts their jobs.
-func (b *Bench) Prepare(ctx context.Context, terminal io.Writer, stdin io.Reader) error {
+// Prepare converts the traces into workloads below Dir, those that are not there yet, and counts their jobs. notes learns what
+// convert says of each.
+func (b *Bench) Prepare(ctx context.Context, terminal, notes io.Writer, stdin io.Reader) error {
 	bar := progress.New(terminal, "traces", len(b.Traces))
 	defer bar.Clear()
 	for i := range b.Traces {
@@ -78,7 +79,7 @@ func (b *Bench) Prepare(ctx context.Context, terminal io.Writer, stdin io.Reader
 			if requested && !(t.Requested && slices.Contains(b.Estimates, Requested)) {
 				continue
 			}
-			if err := b.convert(ctx, t, requested); err != nil {
+			if err := b.convert(ctx, t, requested, notes); err != nil {
 				return fmt.Errorf("trace %s: %w", t.Name, err)
 			}
 		}
@@ -95,19 +96,37 @@ func (b *Bench) Prepare(ctx context.Context, terminal io.Writer, stdin io.Reader
 	return nil
 }
 
-// workload returns the file of the workload of a trace. Its name has the sum of the trace.
+// byName returns the traces by name.
+func (b *Bench) byName() map[string]*Trace {
+	traces := map[string]*Trace{}
+	for i := range b.Traces {
+		traces[b.Traces[i].Name] = &b.Traces[i]
+	}
+	return traces
+}
+
+// inputs returns the sum of all that a cell rests on besides what it says itself and the version of the command.
+func (b *Bench) inputs(c Cell, t *Trace) string {
+	return fmt.Sprintf("%s %s %d %q", t.made(), t.Cluster, b.Seed, named(t.Cluster+","+c.Policy))
+}
+
+// requestedTime is the option of convert that makes what users requested the estimates.
+const requestedTime = "--requested-time"
+
+// workload returns the file of the workload of a trace. Its name has the sum of what it is made of.
 func (b *Bench) workload(t *Trace, requested bool) string {
 	if len(t.Convert) == 0 {
 		return filepath.Join(b.Folder, t.File)
 	}
-	told := ""
+	made := t.made()
 	if requested {
-		told = "-requested"
+		made = t.made(requestedTime)
 	}
-	return filepath.Join(b.Dir, "workloads", t.Name+"-"+t.SHA256[:12]+told+".jsonl")
+	return filepath.Join(b.Dir, "workloads", t.Name+"-"+made[:12]+".jsonl")
 }
 
-func (b *Bench) convert(ctx context.Context, t *Trace, requested bool) error {
+// convert converts a trace, and says what was dropped and assumed.
+func (b *Bench) convert(ctx context.Context, t *Trace, requested bool, notes io.Writer) error {
 	path := b.workload(t, requested)
 	if _, err := os.Stat(path); err == nil || len(t.Convert) == 0 {
 		return err
@@ -117,23 +136,24 @@ func (b *Bench) convert(ctx context.Context, t *Trace, requested bool) error {
 	}
 	args := append(slices.Clone(t.Convert), filepath.Join(b.Folder, t.File))
 	if requested {
-		args = append([]string{"--requested-time"}, args...)
+		args = append([]string{requestedTime}, args...)
 	}
-	var notes strings.Builder
-	return files.Replace(path, func(to io.Writer) error {
-		if err := b.Convert(ctx, args, to, &notes); err != nil {
+	var said strings.Builder
+	err := files.Replace(path, func(to io.Writer) error {
+		if err := b.Convert(ctx, args, to, &said); err != nil {
 			return err
 		}
 		return ctx.Err()
 	})
+	if err == nil && !requested && said.Len() > 0 {
+		fmt.Fprintf(notes, "trace %s\n%s", t.Name, said.String())
+	}
+	return err
 }
 
 // Run runs the cells that the book does not have, as many at a time as there are processors. If ctx ends, what is done stays in the book.
 func (b *Bench) Run(ctx context.Context, terminal io.Writer, book *Book) error {
-	traces := map[string]*Trace{}
-	for i := range b.Traces {
-		traces[b.Traces[i].Name] = &b.Traces[i]
-	}
+	traces := b.byName()
 	specs := map[string]catalog.Spec{}
 	for _, s := range b.Specs {
 		specs[s.String()] = s
@@ -141,7 +161,7 @@ func (b *Bench) Run(ctx context.Context, terminal io.Writer, book *Book) error {
 	jobs := 0
 	var todo []Cell
 	for _, c := range b.Cells() {
-		if !book.Has(c, traces[c.Trace].SHA256) {
+		if _, done := book.find(c, b.inputs(c, traces[c.Trace])); !done {
 			todo = append(todo, c)
 			jobs += traces[c.Trace].Jobs
 		}
@@ -181,7 +201,7 @@ func (b *Bench) cell(ctx context.Context, bar *progress.Bar, book *Book, c Cell,
 	defer s.Workload.Release()
 	s.NoBound = true
 	results, err := s.RunCounted(ctx, bar, []catalog.Spec{spec}, nil)
-	r := Record{Cell: c, SHA256: t.SHA256}
+	r := Record{Cell: c, Inputs: b.inputs(c, t)}
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

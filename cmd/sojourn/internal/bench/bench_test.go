@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,7 +74,7 @@ func run(t *testing.T, ctx context.Context, b *Bench) *Table {
 	t.Helper()
 	book := must(Open(b.Dir, b.Version))
 	defer book.Close()
-	if err := b.Prepare(context.Background(), io.Discard, nil); err != nil {
+	if err := b.Prepare(context.Background(), io.Discard, io.Discard, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Run(ctx, io.Discard, book); err != nil {
@@ -177,6 +178,27 @@ func TestGoesOn(t *testing.T) {
 		t.Errorf("version 2 takes %d cells of version 1", table.Done)
 	}
 	book.Close()
+	for what, change := range map[string]func(b *Bench){
+		"seed":    func(b *Bench) { b.Seed++ },
+		"cluster": func(b *Bench) { b.Traces[0].Cluster, b.Traces[1].Cluster, b.Traces[2].Cluster = "3x1", "3x1", "3x1" },
+	} {
+		changed := again
+		changed.Traces = slices.Clone(again.Traces)
+		change(&changed)
+		book := must(Open(changed.Dir, changed.Version))
+		if table := must(changed.Table(book)); table.Done != 0 {
+			t.Errorf("with another %s, %d cells are taken as done", what, table.Done)
+		}
+		book.Close()
+	}
+	options := again
+	options.Traces = slices.Clone(again.Traces)
+	options.Traces[2].Convert = []string{"--from", "swf", "--keep-times"}
+	book = must(Open(options.Dir, options.Version))
+	if table := must(options.Table(book)); table.Done != table.Cells-18 || options.workload(&options.Traces[2], false) == again.workload(&again.Traces[2], false) {
+		t.Errorf("%d of %d cells after the third trace is converted otherwise, want 18 less, and another workload", table.Done, table.Cells)
+	}
+	book.Close()
 	write(t, filepath.Join(b.Folder, "a.jsonl"), workload(30))
 	again.Traces = must(Find(b.Folder, nil, io.Discard))
 	book = must(Open(again.Dir, again.Version))
@@ -192,6 +214,7 @@ func TestFind(t *testing.T) {
 		`[{"name":"a","file":"a.jsonl","cluster":"1x1"},{"name":"a","file":"b.jsonl","cluster":"1x1"}]`: "two traces",
 		`[{"name":"../a","file":"a.jsonl","cluster":"1x1"}]`:                                            "name",
 		`[{"name":"a","file":"../a.jsonl","cluster":"1x1"}]`:                                            "below the folder",
+		`[{"name":"a","file":"a","cluster":"1x1","convert":["--cluster-out=/etc/passwd"]}]`:             "--cluster-out",
 		`[{"name":"a","file":"a.jsonl"}]`:                                                               "no cluster",
 		"[\n{\"nom\":1}]":                                                                               "unknown field",
 		`[`:                                                                                             "unexpected EOF",
@@ -224,6 +247,25 @@ func TestFind(t *testing.T) {
 	}
 	if list := must(Find(folder, []string{"three"}, io.Discard)); len(list) != 1 || list[0].Name != "three" {
 		t.Errorf("asked for three: %+v", list)
+	}
+}
+
+// A file that a policy, a cluster or convert names counts by what it says.
+func TestNamedFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"pools.json", "c.json", "topology.json"} {
+		write(t, name, "1")
+		b := &Bench{}
+		tr := &Trace{SHA256: "0", Cluster: "c.json", Convert: []string{"--from", "rumen", "--topology=topology.json"}}
+		c := Cell{Policy: "priority:inner=fair:pools=pools.json", Estimates: "exact"}
+		before := b.inputs(c, tr)
+		if again := b.inputs(c, tr); again != before {
+			t.Errorf("%s and %s", before, again)
+		}
+		write(t, name, "2")
+		if b.inputs(c, tr) == before {
+			t.Errorf("%s has changed, and nobody sees it", name)
+		}
 	}
 }
 

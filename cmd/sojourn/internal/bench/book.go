@@ -31,7 +31,7 @@ const (
 // A Record is a cell that is done.
 type Record struct {
 	Cell
-	SHA256  string          `json:"sha256"`            // of the trace
+	Inputs  string          `json:"inputs"`            // the sum of the workload, the cluster, the seed, and the files that they or the policy name
 	Version string          `json:"version"`           // of the command
 	Refused string          `json:"refused,omitempty"` // why the policy cannot run the workload, with what it says
 	Result  *report.Summary `json:"result,omitempty"`
@@ -40,7 +40,7 @@ type Record struct {
 // A stored is a record as it was read.
 type stored struct {
 	Cell
-	SHA256, Version, Refused string
+	Inputs, Version, Refused string
 	Result                   json.RawMessage
 }
 
@@ -92,12 +92,12 @@ func Open(dir, version string) (*Book, error) {
 	return b, nil
 }
 
-// Has reports whether a cell is done, on a trace with this sum.
-func (b *Book) Has(c Cell, sha256 string) bool {
+// find returns the record of a cell that was run with the same inputs.
+func (b *Book) find(c Cell, inputs string) (stored, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r, ok := b.done[c]
-	return ok && r.SHA256 == sha256
+	return r, ok && r.Inputs == inputs
 }
 
 // Add enters a record.

@@ -55,17 +55,14 @@ type Line struct {
 // Table returns what the book has of the cells.
 func (b *Bench) Table(book *Book) (*Table, error) {
 	t := &Table{Schema: format.Schema, Version: b.Version, Baseline: b.Specs[0].String(), Seed: b.Seed, Traces: b.Traces}
-	sums := map[string]string{}
-	for _, tr := range b.Traces {
-		sums[tr.Name] = tr.SHA256
-	}
+	traces := b.byName()
 	base := map[Cell]*Row{} // of the baseline, by cell without a policy
 	cells := b.Cells()
 	t.Cells = len(cells)
 	t.Rows = make([]Row, 0, len(cells))
 	for _, c := range cells {
-		r, ok := book.done[c]
-		if !ok || r.SHA256 != sums[c.Trace] {
+		r, ok := book.find(c, b.inputs(c, traces[c.Trace]))
+		if !ok {
 			continue
 		}
 		row := Row{Cell: c, Refused: r.Refused, Result: r.Result}

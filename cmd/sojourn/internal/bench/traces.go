@@ -36,6 +36,26 @@ type Trace struct {
 	Jobs   int    `json:"jobs"`   // of the workload
 }
 
+// made returns the sum of what the workload of a trace is made of: the file, the options of convert, and the files that these name.
+func (t *Trace) made(options ...string) string {
+	words := append(slices.Clone(t.Convert), options...)
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q", t.SHA256, words, named(strings.Join(words, "=")))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// named returns the sums of the files that a text of names, options and values names.
+func named(text string) (sums []string) {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(":=,", r) }) {
+		if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {
+			if s, err := sum(word); err == nil {
+				sums = append(sums, s)
+			}
+		}
+	}
+	return sums
+}
+
 // List names the file that says which traces a folder has.
 const List = "traces.json"
 
@@ -103,6 +123,8 @@ func listed(data []byte, file string) (list []Trace, err error) {
 			reason = fmt.Sprintf("file %q: want a file below the folder", t.File)
 		case t.Cluster == "":
 			reason = "no cluster: want one such as 128x1"
+		case slices.ContainsFunc(t.Convert, func(o string) bool { return strings.HasPrefix(o, "--cluster-out") }):
+			reason = "convert: --cluster-out writes a file, which no trace needs"
 		}
 		if reason != "" {
 			return nil, &trace.Error{File: file, Line: 1, Column: 1, Reason: fmt.Sprintf("trace %d: %s", i+1, reason)}
