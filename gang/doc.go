@@ -83,6 +83,13 @@
 // fits unless nothing is left. If something were left in the end, all gangs would have been
 // placed, but together they take no fewer than the free places.
 //
+// # A member fails
+//
+// A gang is one task, and ends as a whole. If a member fails, or its place is lost, the driver ends all other members, calls
+// [Cluster.End], and reports one TaskFailed: with CauseTask if the member is at fault, with CauseSlotLost if its place is gone. In
+// the second case it calls [Cluster.Resize] before it asks for changes. The gang then waits again, as one that arrives at that instant,
+// and starts with all its members anew. Package research/sim does so when a node fails.
+//
 // # Bad input
 //
 // A gang that is wider than the cluster will ever be gets [ErrTooWide], and a width below 1

@@ -90,6 +90,7 @@ func (r *attempts) start(id sojourn.SlotID, a sojourn.Assignment) error {
 	s, p := &r.slots[id], int(a.Task.Phase)
 	if r.gangs != nil {
 		r.gangs.Start(a, r.now)
+		r.gangs.place(id, r.gangs.widths.Width(r.slots[id].Class), r.nodes)
 	}
 	*j.task(a.Task) = task(a.Attempt)<<2 | running
 	j.phases[p].pending--
@@ -290,6 +291,7 @@ func (r *attempts) release(s *slot, outcome Outcome) {
 	r.free[s.Class].add(s.ID)
 	if r.gangs != nil {
 		r.gangs.End(s.ID)
+		r.gangs.leave(s.ID)
 	}
 	if r.cfg.Hooks.Attempt != nil {
 		r.cfg.Hooks.Attempt(&TaskRecord{

@@ -113,7 +113,7 @@
 // # Gangs
 //
 // With [Gangs] each phase is a gang: its tasks start together or not at all. Slots for gangs come and
-// go with the free slots of the cluster, as package gang says. At each instant, the slots of the
+// go with the free slots of the cluster, as package gang says. A gang with a member on a node that fails, fails as a whole. At each instant, the slots of the
 // gangs at the front of the policy's ranking are offered first.
 //
 // # Speculation

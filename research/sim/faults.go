@@ -105,6 +105,9 @@ func (f *faults) changeNode(c NodeFault) error {
 		return nil
 	}
 	n.up = c.Up
+	if f.gangs != nil {
+		return f.changeGangNode(n)
+	}
 	if c.Up {
 		if err := f.tell(sojourn.Event{Kind: sojourn.NodeUp, Slot: sojourn.Slot{Node: c.Node, Rack: n.rack}}); err != nil {
 			return err
@@ -131,6 +134,14 @@ func (f *faults) changeNode(c NodeFault) error {
 // loseAttempts ends the attempts on a node.
 func (f *faults) loseAttempts(n *node) error {
 	for id := n.from; id < n.to; id++ {
+		if f.gangs != nil {
+			if gang := f.gangs.members[id]; gang != nobody {
+				if err := f.fail(gang, sojourn.CauseSlotLost); err != nil {
+					return err
+				}
+			}
+			continue
+		}
 		if f.slots[id].job != nil {
 			if err := f.fail(id, sojourn.CauseSlotLost); err != nil {
 				return err

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -17,7 +18,11 @@ import (
 // policy sees a phase of one task, whose class stands for the number of tasks and whose estimate
 // is the longest of theirs. The estimate is also the limit of the gang.
 //
-// The cluster must be uniform, of nodes of speed 1 that do not fail, without a network. Inputs are
+// The members of a gang are at the free slots of the least numbers. If a node fails, each gang that has a member
+// there fails as a whole, with CauseSlotLost: its other members end at once, and the gang waits to start anew. A gang that
+// is wider than what is left waits until nodes are back. The policy is told of gang slots only, and not of nodes.
+//
+// The cluster must be uniform, of nodes of speed 1 that keep their output, without a network. Inputs are
 // ignored. There is no fairness audit. Utilisation and Idle count the slots of the cluster. A job
 // that has more tasks in a phase than the cluster has slots ends the run with an error.
 type Gangs struct {
@@ -41,8 +46,7 @@ func (g *Gangs) check(c *Config) error {
 		option.AtLeast("Gangs.Patience", g.Patience, 0),
 		option.Want(c.Cluster.Uniform, "Cluster.Uniform", c.Cluster.Uniform, "true with Gangs"),
 		option.Want(c.Network.Bandwidth == 0, "Network.Bandwidth", c.Network.Bandwidth, "0 with Gangs"),
-		option.Want(c.Faults.MTBF == 0, "Faults.MTBF", c.Faults.MTBF, "0 with Gangs"),
-		option.Want(len(c.Faults.Script) == 0, "Faults.Script", len(c.Faults.Script), "no entries with Gangs"))
+		option.Want(!c.Faults.LoseOutput, "Faults.LoseOutput", c.Faults.LoseOutput, "false with Gangs"))
 }
 
 // gangs are the gang slots of a run.
@@ -51,6 +55,49 @@ type gangs struct {
 	places int
 	widths gang.Widths
 	events []sojourn.Event // scratch
+
+	// members has the gang slot of which a member is at each slot of the cluster, nobody if none is. It is nil if no
+	// node fails.
+	members []sojourn.SlotID
+	up      int // slots of the nodes that are up
+}
+
+// nobody is where no gang has a member.
+const nobody = sojourn.SlotID(math.MaxUint32)
+
+// place puts the members of the gang that starts on a slot where nobody is, on nodes that are up.
+func (g *gangs) place(id sojourn.SlotID, width int, nodes []node) {
+	if g.members == nil {
+		return
+	}
+	for _, n := range nodes {
+		for at := n.from; at < n.to && n.up && width > 0; at++ {
+			if g.members[at] == nobody {
+				g.members[at] = id
+				width--
+			}
+		}
+	}
+}
+
+// leave ends the members of the gang on a slot.
+func (g *gangs) leave(id sojourn.SlotID) {
+	for at := range g.members {
+		if g.members[at] == id {
+			g.members[at] = nobody
+		}
+	}
+}
+
+// changeGangNode changes how many slots there are for gangs when a node fails or recovers. Nobody is on it.
+func (f *faults) changeGangNode(n *node) error {
+	slots := int(n.to - n.from)
+	if !n.up {
+		slots = -slots
+	}
+	f.gangs.up += slots
+	f.tally.classes[0].present += slots
+	return f.gangs.Resize(f.gangs.up)
 }
 
 // newGangs returns the gang slots of a uniform cluster, nil if there are no gangs.
@@ -87,7 +134,16 @@ func unreserved(p sojourn.Policy) {
 // newGangMachines returns slots without a class: one for each place, which may each run a gang,
 // and one for each class, which may each be free.
 func newGangMachines(d driver, g *gangs) machines {
-	m := machines{driver: d, gangs: g, nodes: make([]node, 1)}
+	m := machines{driver: d, gangs: g, nodes: make([]node, 1, len(d.cfg.Cluster.Nodes)+1)}
+	if f := &d.cfg.Faults; f.MTBF > 0 || len(f.Script) > 0 {
+		g.members, g.up = slices.Repeat([]sojourn.SlotID{nobody}, g.places), g.places
+		from := sojourn.SlotID(0)
+		for _, n := range d.cfg.Cluster.Nodes {
+			to := from + sojourn.SlotID(n.Slots[0])
+			m.nodes = append(m.nodes, node{up: true, wouldBeUp: true, from: from, to: to})
+			from = to
+		}
+	}
 	m.slots = make([]slot, g.places+g.widths.Len())
 	for id := range m.slots {
 		m.slots[id] = slot{Slot: sojourn.Slot{ID: sojourn.SlotID(id)}, speed: 1}

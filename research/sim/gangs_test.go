@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -134,8 +135,7 @@ func TestGangsErrors(t *testing.T) {
 		{func(c *sim.Config) { c.Cluster.Uniform = false }, "Cluster.Uniform"},
 		{func(c *sim.Config) { c.Cluster.Nodes[0].Speed = 2 }, "speed 2"},
 		{func(c *sim.Config) { c.Gangs.Patience = -1 }, "Gangs.Patience"},
-		{func(c *sim.Config) { c.Faults.MTBF, c.Faults.MTTR = 1, 1 }, "Faults.MTBF"},
-		{func(c *sim.Config) { c.Faults.Script = []sim.NodeFault{{Node: 1}} }, "Faults.Script"},
+		{func(c *sim.Config) { c.Faults.LoseOutput = true }, "Faults.LoseOutput"},
 		{func(c *sim.Config) { c.Network.Bandwidth = 1 }, "Network.Bandwidth"},
 		{func(c *sim.Config) { c.Cluster.Nodes[0].Slots[0] = 2 }, "job 1 of the workload: phase 0: gang: wider than the cluster: 3 places of 2"},
 	} {
@@ -151,4 +151,112 @@ func TestGangsErrors(t *testing.T) {
 	if _, err := sim.Run(context.Background(), gangConfig(p, 4, 0, jobs)); !errors.Is(err, sojourn.ErrInvalidJob) {
 		t.Errorf("a phase of no tasks: %v", err)
 	}
+}
+
+// Two nodes of two slots. The first gang has 3 members for 10 s, one of them on the second node, and the second 2 members for 3 s. The
+// second node is down from 4 to 6 s. So the first gang fails at 4, where the second finds two slots, until 7. Then the first starts
+// anew, until 17. The fourth second of the third job, on the first node alone from 20 on, is not disturbed when the second fails at 21.
+func TestGangFailsAsAWhole(t *testing.T) {
+	s := func(n int) sojourn.Time { return sojourn.Time(n) * sojourn.Time(time.Second) }
+	cfg := gangConfig(constructors.FIFO.Must(fifo.Options{}), 4, 1000*time.Hour, gangJobs([]int{0, 3, 10}, []int{1, 2, 3}, []int{20, 2, 4}))
+	cfg.Cluster.Nodes = []sim.Node{{Slots: []int{2}}, {Slots: []int{2}}}
+	cfg.Faults.Script = []sim.NodeFault{{At: s(4), Node: 2}, {At: s(6), Node: 2, Up: true}, {At: s(21), Node: 2}}
+	var got []string
+	cfg.Hooks.Attempt = func(r *sim.TaskRecord) {
+		got = append(got, fmt.Sprint(r.Task.Job, r.Start.Sub(0).Seconds(), r.End.Sub(0).Seconds(), r.Outcome))
+	}
+	res, err := sim.Run(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"1 0 4 " + sim.SlotLost.String(), "2 4 7 " + sim.Finished.String(), "1 7 17 " + sim.Finished.String(), "3 20 24 " + sim.Finished.String()}; !slices.Equal(got, want) {
+		t.Errorf("attempts %q, want %q", got, want)
+	}
+	// The slots held are 3*4 + 2*3 + 3*10 + 2*4 = 56 slot seconds, of 4*24 less 2*2 and 2*3 while the second node is down.
+	if want := 56.0 / 86; res.Utilisation[0] != want {
+		t.Errorf("utilisation %v, want %v", res.Utilisation[0], want)
+	}
+}
+
+// Whatever nodes fail and whenever, under every policy: gangs never hold more slots than the nodes have that are up, each that
+// has lost a node fails at that instant, and all jobs end once all nodes are back.
+func TestGangsOnNodesThatFail(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var nodes []sim.Node
+		places := 0
+		for range rapid.IntRange(1, 5).Draw(t, "nodes") {
+			n := rapid.IntRange(1, 6).Draw(t, "slots")
+			nodes, places = append(nodes, sim.Node{Slots: []int{n}}), places+n
+		}
+		var list [][]int
+		for range rapid.IntRange(1, 6).Draw(t, "jobs") {
+			list = append(list, []int{rapid.IntRange(0, 9).Draw(t, "at"), rapid.IntRange(1, places).Draw(t, "tasks"), rapid.IntRange(0, 9).Draw(t, "seconds")})
+		}
+		slices.SortFunc(list, func(a, b []int) int { return a[0] - b[0] })
+		var script []sim.NodeFault
+		at := 0
+		up := make([]bool, len(nodes)+1)
+		for range rapid.IntRange(0, 8).Draw(t, "changes") {
+			at += rapid.IntRange(0, 4).Draw(t, "later")
+			id := rapid.IntRange(1, len(nodes)).Draw(t, "node")
+			script = append(script, sim.NodeFault{At: sojourn.Time(at) * sojourn.Time(time.Second), Node: sojourn.NodeID(id), Up: up[id]})
+			up[id] = !up[id]
+		}
+		at++
+		for id := 1; id <= len(nodes); id++ {
+			if up[id] { // here: down
+				script = append(script, sim.NodeFault{At: sojourn.Time(at) * sojourn.Time(time.Second), Node: sojourn.NodeID(id), Up: true})
+			}
+		}
+		subjects := []sojourn.Policy{
+			constructors.FIFO.Must(fifo.Options{}), pooled.Fair.Must(fair.Options{}), pooled.Fair.Must(fair.Options{Places: places}), constructors.LeastWork.Must(leastwork.Options{}),
+			constructors.EASY.Must(baseline.BackfillOptions{Places: places}), constructors.Conservative.Must(baseline.BackfillOptions{Places: places}),
+		}
+		k := rapid.IntRange(0, len(subjects)-1).Draw(t, "policy")
+		patience := gang.Never
+		if k < 2 || k == 3 {
+			patience = rapid.SampledFrom([]time.Duration{0, 5 * time.Second}).Draw(t, "patience")
+		}
+		cfg := gangConfig(subjects[k], places, patience, gangJobs(list...))
+		cfg.Cluster.Nodes, cfg.Faults.Script = nodes, script
+		var records []sim.TaskRecord
+		cfg.Hooks.Attempt = func(r *sim.TaskRecord) { records = append(records, *r) }
+		res, err := sim.Run(context.Background(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Finished != res.Jobs {
+			t.Fatalf("%d of %d jobs finished", res.Finished, res.Jobs)
+		}
+		// Between two whole seconds nothing changes: all times are whole.
+		for half := range at + 200 {
+			now := sojourn.Time(half)*sojourn.Time(time.Second) + sojourn.Time(time.Second/2)
+			left, held := places, 0
+			down := make([]bool, len(nodes)+1)
+			for _, c := range script {
+				if c.At < now {
+					down[c.Node] = !c.Up
+				}
+			}
+			for id := range nodes {
+				if down[id+1] {
+					left -= nodes[id].Slots[0]
+				}
+			}
+			for _, r := range records {
+				if r.Start < now && r.End > now {
+					held += list[r.Task.Job-1][1]
+				}
+			}
+			if held > left {
+				t.Fatalf("at %v gangs hold %d of %d slots: %+v", now, held, left, records)
+			}
+		}
+		for _, r := range records {
+			lost := slices.ContainsFunc(script, func(c sim.NodeFault) bool { return c.At == r.End && !c.Up })
+			if r.Outcome != sim.Finished && (r.Outcome != sim.SlotLost || !lost) {
+				t.Fatalf("an attempt ends with %v at %v, where no node fails", r.Outcome, r.End)
+			}
+		}
+	})
 }

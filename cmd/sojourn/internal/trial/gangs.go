@@ -24,8 +24,8 @@ func (g *Gangs) check(f *Setup) error {
 	switch {
 	case g.Patience < 0:
 		return usage.Errorf("--gang-patience %v is negative", g.Patience)
-	case g.On && f.Faults.MTBF > 0:
-		return usage.Errorf("--gangs and --fault-mtbf exclude each other: a gang has no nodes")
+	case g.On && f.Faults.LoseOutput:
+		return usage.Errorf("--gangs and --fault-lose-output exclude each other: the output of a gang is on no node")
 	case g.On && f.Locality.Network.Bandwidth > 0:
 		return usage.Errorf("--gangs and --bandwidth exclude each other: a gang has no nodes")
 	}
