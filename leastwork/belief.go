@@ -34,6 +34,8 @@ type belief struct {
 	doubt    doubt // in told times
 
 	names names
+
+	round round // which jobs are still filed by what was believed before
 }
 
 // Beliefs are what is believed, by class; nil where no job had a phase.

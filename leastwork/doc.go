@@ -34,8 +34,9 @@
 //
 // An event or a decision takes O(log n) for n live jobs, and as many steps as the job has phases
 // of the class ready; nothing is allocated but when a job arrives. When what is believed of a class
-// changes, all its jobs are filed anew, in O(n log n): once at the first task that finishes, and
-// seldom after that, by the hysteresis. A phase takes 112 bytes beside its account.
+// changes, all its jobs are filed anew: once at the first task that finishes, and seldom after that, by the
+// hysteresis. Each end of a task files up to 2,048 of them, so that no call takes long (TestPace). A phase takes 112
+// bytes beside its account.
 //
 // # When it is wrong
 //
@@ -77,7 +78,8 @@
 // the told times of the same: t of the mean task, T of those that have finished. So what has
 // finished corrects what was told. Where nothing is told, each task counts as 1 in n, t and T.
 // While nothing has finished, p is at least as long as the oldest task has run. The work of a job
-// is that of all its phases of the class.
+// is that of all its phases of the class. What is believed counts as of when the job was filed last: where more than
+// 2,048 jobs live, some are filed anew only at the next ends of tasks (TestNoJobIsLeftOut).
 //
 // Where r tasks of the job run in the class, W is multiplied by sqrt(r+1) while little is known of
 // it: while none of its tasks has finished and nothing good was told, or if what is told is noisy.

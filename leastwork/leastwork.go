@@ -23,6 +23,7 @@ type Policy struct {
 	beliefs  beliefs
 	reserve  reserve.Options
 	patience uint64
+	pace     int
 }
 
 type member = inside.Member
@@ -55,7 +56,7 @@ func New(opts Options) (*Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Policy{reserve: reserved, patience: opts.patience()}
+	p := &Policy{reserve: reserved, patience: opts.patience(), pace: pace}
 	p.member = inside.MemberOf(p.join)
 	p.reset()
 	return p, nil
@@ -115,7 +116,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		p.remeasure(c.Job, int(ev.Task.Phase))
 	}
 	p.queue.File(&ev, c)
-	if changed != nothing {
+	if ev.Kind == sojourn.TaskFinished {
 		p.refile(c.Job.Spec().Phases[ev.Task.Phase].Class, changed)
 	}
 	return nil
@@ -182,30 +183,71 @@ func (p *Policy) measure(j *ledger.Job[jobData]) {
 
 // remeasure computes the work of a phase of j.
 func (p *Policy) remeasure(j *ledger.Job[jobData], i int) {
-	ph, side := &j.Data.phases[i], &j.Data.sides[j.Phase(i).Side()]
-	work := p.work(j, i)
-	side.work = side.work.Sub(ph.filed).Add(work)
-	ph.filed = work
+	side := &j.Data.sides[j.Phase(i).Side()]
+	side.work = side.work.Sub(j.Data.phases[i].filed).Add(p.file(j, i))
 }
 
-// refile files all jobs anew that have phases of a class, since another thing is believed of it. Most changes leave
-// the keys of most jobs as they are; then it looks at their levels alone.
-func (p *Policy) refile(c sojourn.Class, what change) {
-	for j := range p.queue.Ledger.All() {
-		if j.SideOf(c) == nil {
-			continue
-		}
-		if what != all && p.settled(j, c, what) {
-			p.queue.UpdateLevel(j)
-			continue
-		}
-		for i := range j.Data.phases {
-			if j.Spec().Phases[i].Class == c {
-				p.remeasure(j, i)
-			}
-		}
-		p.queue.Update(j)
+// pace is how many jobs one event files anew at most. It bounds how long a call takes.
+const pace = 2048
+
+// A round files the jobs of a class anew, since another thing is believed of it. It visits them by their handles, as
+// many as the pace allows whenever a task of the class finishes. A change begins it again. No other event goes on with it, so
+// that events that say nothing change no decision.
+type round struct {
+	what change // for what it goes; nothing if there is none
+	next uint32 // the handle that it comes to next
+	stop uint32 // the handle that it began with, where it ends
+	over bool   // it has passed the greatest handle
+}
+
+// begin lets g go round once from where it is.
+func (g *round) begin(what change) {
+	if g.what == nothing {
+		g.next = 0
 	}
+	g.what, g.stop, g.over = max(g.what, what), g.next, false
+}
+
+// refile files jobs of a class anew, at the end of a task of it: for a change, or since there was one before.
+func (p *Policy) refile(c sojourn.Class, changed change) {
+	g := &p.beliefs.of(c).round
+	if changed != nothing {
+		g.begin(changed)
+	}
+	for range p.pace {
+		if g.what == nothing {
+			return
+		}
+		j, ok := p.queue.Ledger.Next(g.next)
+		if !ok && !g.over {
+			g.over = true
+			j, ok = p.queue.Ledger.Next(0)
+		}
+		if !ok || g.over && j.Handle() >= g.stop {
+			*g = round{}
+			return
+		}
+		p.refileJob(j, c, g.what)
+		g.next = j.Handle() + 1
+	}
+}
+
+// refileJob files a job anew that may have phases of a class. Most changes leave the keys of most jobs as they are; then it
+// looks at their levels alone.
+func (p *Policy) refileJob(j *ledger.Job[jobData], c sojourn.Class, what change) {
+	switch {
+	case j.SideOf(c) == nil:
+		return
+	case what != all && p.settled(j, c, what):
+		p.queue.UpdateLevel(j)
+		return
+	}
+	for i := range j.Data.phases {
+		if j.Spec().Phases[i].Class == c {
+			p.remeasure(j, i)
+		}
+	}
+	p.queue.Update(j)
 }
 
 // settled reports whether the keys of a job are as they were filed, after a change of what is believed of a class
@@ -247,11 +289,9 @@ func (p *Policy) wait(j *ledger.Job[jobData], side *ledger.Side) wide.Uint128 {
 	if ph.grows(account) {
 		work = work.Sub(ph.filed).Add(p.grown(j, i))
 	}
-	spread := false
-	if doubt, used := p.beliefs.of(side.Class()).trusts(ph); used && doubt < useless {
-		spread = doubt == noisy
-	} else {
-		spread = ph.samples == 0
+	spread := ph.samples == 0
+	if ph.used && ph.doubt < useless {
+		spread = ph.doubt == noisy
 	}
 	weighed := weigh(work, side.Running(), spread, j.Weight())
 	if !data.lost.IsZero() {

@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 7} }
+func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 8} }
 
 // AppendBinary implements [sojourn.Snapshotter].
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
@@ -55,6 +55,8 @@ func (ph *phase) save(w *snapshot.Writer) {
 	ph.sampled.Save(w)
 	w.Int(ph.since)
 	ph.filed.Save(w)
+	w.Bool(ph.used)
+	w.Uint(uint64(ph.doubt))
 }
 
 func (ph *phase) restore(r *snapshot.Reader, now sojourn.Time) {
@@ -67,6 +69,8 @@ func (ph *phase) restore(r *snapshot.Reader, now sojourn.Time) {
 	if !r.Check(!maxWork.Less(ph.filed), "the work of a phase is out of range") {
 		ph.filed = wide.Uint128{}
 	}
+	ph.used, ph.doubt = r.Bool(), doubt(r.Below(uint64(useless)+1))
+	r.Check(ph.told || !ph.used, "what is not told is used")
 }
 
 // Save writes what is believed.
@@ -107,6 +111,7 @@ func (b *belief) save(w *snapshot.Writer) {
 	w.Bool(b.useRatio)
 	w.Bool(b.useNames)
 	w.Uint(uint64(b.doubt))
+	b.round.save(w)
 	b.names.save(w)
 }
 
@@ -124,7 +129,24 @@ func (b *belief) restore(r *snapshot.Reader) {
 	}
 	b.useTold, b.useRank, b.useRatio, b.useNames = r.Bool(), r.Bool(), r.Bool(), r.Bool()
 	b.doubt = doubt(r.Below(uint64(useless) + 1))
+	b.round.restore(r)
 	b.names.restore(r)
+}
+
+func (g *round) save(w *snapshot.Writer) {
+	w.Uint(uint64(g.what))
+	if g.what != nothing {
+		w.Uint(uint64(g.next))
+		w.Uint(uint64(g.stop))
+		w.Bool(g.over)
+	}
+}
+
+func (g *round) restore(r *snapshot.Reader) {
+	if g.what = change(r.Below(uint64(all) + 1)); g.what != nothing {
+		g.next, g.stop, g.over = uint32(r.Below(1<<32)), uint32(r.Below(1<<32)), r.Bool()
+		r.Check(!g.over || g.next <= g.stop, "a round has passed its end")
+	}
 }
 
 // longest is a bound of logarithms of times, and of differences of two. What is off is

@@ -57,6 +57,8 @@ func newData(j *ledger.Job[jobData]) jobData {
 type phase struct {
 	told   bool         // each task has an estimate
 	bucket uint8        // of the longest one
+	used   bool         // what is told was used when the phase was filed last
+	doubt  doubt        // in told times, then
 	all    wide.Uint128 // what its tasks take, as told; of those that are not finished: left
 	left   wide.Uint128
 	each   time.Duration // what a task is told to take in the mean; positive if told
@@ -125,6 +127,14 @@ func (ph *phase) grows(account *ledger.Phase) bool { return ph.samples == 0 && a
 // trusts reports whether what is told of a phase is used, and with how much doubt.
 func (b *belief) trusts(ph *phase) (doubt, bool) { return b.doubt, ph.told && b.useTold }
 
+// file computes the work of a phase by what is believed now.
+func (p *Policy) file(j *ledger.Job[jobData], i int) wide.Uint128 {
+	ph := &j.Data.phases[i]
+	ph.doubt, ph.used = p.beliefs.of(j.Spec().Phases[i].Class).trusts(ph)
+	ph.filed = p.work(j, i)
+	return ph.filed
+}
+
 // work returns what is left to start of a phase, in slot-nanoseconds:
 //
 //	tasks * (prior + took) / (told + sampled)
@@ -137,7 +147,7 @@ func (p *Policy) work(j *ledger.Job[jobData], i int) wide.Uint128 {
 	spec, ph := &j.Spec().Phases[i], &j.Data.phases[i]
 	b := p.beliefs.of(spec.Class)
 	var prior time.Duration
-	if _, used := b.trusts(ph); used {
+	if ph.used {
 		prior = b.corrected(ph.each, j.Spec().Name)
 	} else {
 		prior = b.prior(j.Spec().Name)
@@ -173,7 +183,7 @@ func (p *Policy) times(j *ledger.Job[jobData], i int, each uint64) wide.Uint128 
 		return wide.Uint128{}
 	}
 	tasks, told, sampled := wide.From64(uint64(waiting)), time.Duration(1), wide.From64(ph.samples)
-	if _, used := p.beliefs.of(spec.Class).trusts(ph); used {
+	if ph.used {
 		tasks, _ = ph.left.MulU64(uint64(waiting)).QuoRem(wide.From64(uint64(unfinished)))
 		told, sampled = ph.each, ph.sampled
 	}

@@ -80,6 +80,16 @@ func (l *Ledger[J]) whole(j *job) *Job[J] {
 // ByHandle returns the live job with that handle.
 func (l *Ledger[J]) ByHandle(h uint32) *Job[J] { return l.own[h] }
 
+// Next returns the live job with the least handle from h on; false if there is none.
+func (l *Ledger[J]) Next(h uint32) (*Job[J], bool) {
+	for ; int(h) < len(l.own); h++ {
+		if j := l.own[h]; j != nil {
+			return j, true
+		}
+	}
+	return nil, false
+}
+
 // AppendJobs appends the live jobs that are not cancelled, in the order of their handles.
 func (l *Ledger[J]) AppendJobs(dst []*Job[J]) []*Job[J] {
 	for _, j := range l.own {
