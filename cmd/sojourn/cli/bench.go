@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
@@ -21,18 +21,22 @@ const benchLong = `bench runs policies on all traces of a folder, at several loa
 estimates, and compares each with the first policy, cell by cell. Runs go on side by
 side, as many as there are processors. With -o DIR it keeps each run that is done in
 DIR/records.jsonl: the same command goes on after an interrupt, and with more policies,
-loads or traces it runs what is missing. At the end, and when it is interrupted, it writes
+loads or traces it runs what is missing. A program that was built anew from other code runs
+everything anew. At the end, and when it is interrupted, it writes
 DIR/bench.json and DIR/index.html.
 
 FOLDER/traces.json lists the traces:
   [{"name": "kth", "file": "KTH-SP2-1996-2.1-cln.swf.gz", "cluster": "100x1",
     "convert": ["--from", "swf"], "requested": true}]
   convert    options of 'sojourn convert' for the file; none if it is a workload
-  requested  users said how long their jobs may run; --estimates requested tells that
+  requested  users said how long their jobs may run; --estimates requested tells that, and
+             nothing of jobs whose users did not
+A file that cluster, --cluster or --topology names may lie beside the list.
 Without the file, these are the logs in the Standard Workload Format (*.swf, *.swf.gz) that
 say MaxProcs in their header, on so many slots.
 
-A policy that refuses a workload, such as one with priorities, is counted as refused.
+A policy that refuses a workload, such as one with priorities, is counted as refused, and so
+is a load that a trace cannot have. If a trace cannot be read, the others are run.
 Numbers over those of the first policy are null where that has 0.
 
 `
@@ -42,7 +46,7 @@ func newBench(policies catalog.Catalog) *cobra.Command {
 		form         formFlags
 		list         []string
 		only         []string
-		b            = bench.Bench{Policies: policies, Version: build()}
+		b            = bench.Bench{Policies: policies}
 		quiet        bool
 		defaultBench = "fair,default,fifo,las,srpt,fsp,pfsp,hfsp,td,mars"
 	)
@@ -82,7 +86,12 @@ func newBench(policies catalog.Catalog) *cobra.Command {
 				c.SetArgs(args)
 				c.SetOut(format.Exact(to))
 				c.SetErr(notes)
-				return c.ExecuteContext(ctx)
+				var err error
+				c.SetHelpFunc(func(*cobra.Command, []string) { err = usage.Errorf("convert: --help converts nothing") })
+				return errors.Join(c.ExecuteContext(ctx), err)
+			}
+			if b.Version, err = bench.Build(version()); err != nil {
+				return err
 			}
 			book, err := bench.Open(b.Dir, b.Version)
 			if err != nil {
@@ -91,10 +100,8 @@ func newBench(policies catalog.Catalog) *cobra.Command {
 			defer book.Close()
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			if err := b.Prepare(ctx, terminal(cmd, quiet), cmd.ErrOrStderr(), cmd.InOrStdin()); err != nil {
-				return err
-			}
-			failed := b.Run(ctx, terminal(cmd, quiet), book)
+			failed := b.Prepare(ctx, terminal(cmd, quiet), cmd.ErrOrStderr(), cmd.InOrStdin())
+			failed = errors.Join(failed, b.Run(ctx, terminal(cmd, quiet), book))
 			t, err := b.Table(book)
 			if err != nil {
 				return err
@@ -128,17 +135,4 @@ func newBench(policies catalog.Catalog) *cobra.Command {
 	flags.BoolVar(&form.json, "json", false, "print JSON instead of tables")
 	flags.BoolVarP(&quiet, "quiet", "q", false, "no progress bar on stderr")
 	return cmd
-}
-
-// build returns the version, and for a build from source the commit, if it is known: what other code has run is not taken for one's own.
-func build() string {
-	text := version()
-	if info, ok := debug.ReadBuildInfo(); ok && text == "(devel)" {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" || s.Key == "vcs.modified" && s.Value == "true" {
-				text += " " + strings.Replace(s.Value, "true", "modified", 1)
-			}
-		}
-	}
-	return text
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 	"os"
 	"runtime/debug"
@@ -187,7 +188,7 @@ func openInputs(cmd *cobra.Command, args []string) (*inputs, error) {
 	}
 	in.bar = progress.New(cmd.ErrOrStderr(), "kB", int(size))
 	for i := range in.list {
-		in.list[i].Reader = &metered{readers[i], in.bar, 0}
+		in.list[i].Reader = &metered{cmd.Context(), readers[i], in.bar, 0}
 	}
 	return in, nil
 }
@@ -202,14 +203,18 @@ func (in *inputs) Close() {
 	}
 }
 
-// A metered reader shows how much was read of it. At its end the bar is gone, so that messages have the line.
+// A metered reader shows how much was read of it, until its context ends. At its end the bar is gone, so that messages have the line.
 type metered struct {
+	ctx context.Context
 	io.Reader
 	bar  *progress.Bar
 	rest int // bytes that are not in the bar
 }
 
 func (m *metered) Read(p []byte) (int, error) {
+	if err := m.ctx.Err(); err != nil {
+		return 0, err
+	}
 	n, err := m.Reader.Read(p)
 	m.rest += n
 	if kb := m.rest >> 10; kb > 0 {

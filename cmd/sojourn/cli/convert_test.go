@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -103,4 +106,30 @@ func TestLogsGoOn(t *testing.T) {
 			t.Fatalf("%s: report: exit status %d: %s", path, status, &out)
 		}
 	}
+}
+
+// A conversion whose context ends stops where it reads.
+func TestConvertStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	log := &longTrace{line: "%[1]d %[1]d 0 9 4 -1 -1 -1 -1 -1 1 %[1]d 2 %[1]d 1 -1 -1 -1\n", jobs: 10_000}
+	var out, notes bytes.Buffer
+	cmd := newConvert()
+	cmd.SetArgs([]string{"--from", "swf", "-"})
+	cmd.SetIn(stops{log, cancel})
+	cmd.SetOut(&out)
+	cmd.SetErr(&notes)
+	if err := cmd.ExecuteContext(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v after %d bytes, want that the context has ended", err, out.Len())
+	}
+}
+
+// A stops is a reader that ends a context as soon as it is read.
+type stops struct {
+	io.Reader
+	cancel func()
+}
+
+func (s stops) Read(p []byte) (int, error) {
+	s.cancel()
+	return s.Reader.Read(p)
 }

@@ -227,9 +227,17 @@ func TestFind(t *testing.T) {
 		}
 	}
 	folder := t.TempDir()
-	if _, err := Find(folder, nil, io.Discard); err == nil {
-		t.Error("an empty folder is accepted")
+	if _, err := Find(folder, nil, io.Discard); err == nil || !strings.Contains(err.Error(), "has no file") {
+		t.Errorf("an empty folder: %v", err)
 	}
+	write(t, filepath.Join(folder, List), "[]")
+	if _, err := Find(folder, nil, io.Discard); err == nil || !strings.Contains(err.Error(), "lists no trace") {
+		t.Errorf("an empty list: %v", err)
+	}
+	if err := os.Remove(filepath.Join(folder, List)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(folder, "four.swf.gz"), "not compressed")
 	record := "1 0 0 10 4 -1 -1 4 60 -1 1 1 1 1 1 -1 -1 -1\n"
 	write(t, filepath.Join(folder, "one.swf"), "; MaxProcs: 128\n"+strings.Replace(record, " 60 ", " -1 ", 1))
 	write(t, filepath.Join(folder, "two.swf"), "; MaxNodes: 128\n"+record)
@@ -239,7 +247,7 @@ func TestFind(t *testing.T) {
 	if len(list) != 2 || list[0].Name != "one" || list[0].Cluster != "128x1" || list[0].Requested || list[1].Name != "three" || list[1].Cluster != "64x1" || !list[1].Requested {
 		t.Errorf("found %+v", list)
 	}
-	if !strings.Contains(notes.String(), "two.swf is left out") {
+	if !strings.Contains(notes.String(), "two.swf is left out") || !strings.Contains(notes.String(), "four.swf.gz is left out: gzip") {
 		t.Errorf("notes %q", notes.String())
 	}
 	if _, err := Find(folder, []string{"one", "four"}, io.Discard); err == nil || !strings.Contains(err.Error(), "there are one, three") {
@@ -279,9 +287,220 @@ func TestForeignFolder(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	for _, b := range []Bench{{Loads: []string{"0"}}, {Loads: []string{"much"}}, {Estimates: []string{"good"}}} {
+	for _, b := range []Bench{
+		{Loads: []string{"0"}}, {Loads: []string{"much"}}, {Estimates: []string{"good"}},
+		{Loads: []string{Recorded, Recorded}}, {Loads: []string{"0.5", "0.7", "0.50"}}, {Estimates: []string{"exact", "none", "exact"}},
+		{Estimates: []string{"lognormal:0.5", "lognormal:.5"}}, {Estimates: []string{Requested, Requested}},
+	} {
 		if b.Check() == nil {
 			t.Errorf("%v %v is accepted", b.Loads, b.Estimates)
 		}
+	}
+}
+
+// workloads returns how many files there are of converted traces.
+func workloads(b *Bench) int {
+	return len(must(os.ReadDir(filepath.Join(b.Dir, "workloads"))))
+}
+
+// Another program converts anew what it runs, and what the one before has converted is removed.
+func TestConvertsAnew(t *testing.T) {
+	b := newBench(t)
+	run(t, context.Background(), b)
+	if n := workloads(b); n != 2 {
+		t.Fatalf("%d workloads, want 2", n)
+	}
+	b.Version = "v2"
+	calls := 0
+	b.Convert = func(_ context.Context, args []string, to, _ io.Writer) error {
+		calls++
+		_, err := io.WriteString(to, workload(20))
+		return err
+	}
+	for range 2 {
+		if table := run(t, context.Background(), b); table.Traces[2].Jobs != 21 || calls != 2 || workloads(b) != 2 {
+			t.Errorf("the second program has converted %d times, runs %d jobs, and there are %d workloads; want 2, 21 and 2", calls, table.Traces[2].Jobs, workloads(b))
+		}
+	}
+}
+
+// Programs of one version that differ in a byte have names that differ, and copies have the same one.
+func TestBuild(t *testing.T) {
+	folder := t.TempDir()
+	name := func(bytes string) string {
+		path := filepath.Join(folder, fmt.Sprint(len(must(os.ReadDir(folder)))))
+		write(t, path, bytes)
+		return must(program("(devel)", path))
+	}
+	if a, again, other := name("one"), name("one"), name("two"); a != again || a == other || !strings.HasPrefix(a, "(devel) ") {
+		t.Errorf("%q, its copy %q, another one %q", a, again, other)
+	}
+	if _, err := program("v1", filepath.Join(folder, "none")); err == nil {
+		t.Error("a program that nobody can read has a name")
+	}
+	if name := must(Build("v1")); name != must(program("v1", must(os.Executable()))) {
+		t.Errorf("this program is %q", name)
+	}
+}
+
+// Of a job for which nobody requested a time, policies are told nothing.
+func TestNobodyRequested(t *testing.T) {
+	b := newBench(t)
+	request := ""
+	b.Convert = func(_ context.Context, args []string, to, _ io.Writer) error {
+		text := workload(20)
+		if args[0] == requestedTime {
+			text = strings.ReplaceAll(text, `"tasks":1`, request+`"tasks":1`)
+		}
+		_, err := io.WriteString(to, text)
+		return err
+	}
+	figure := func(told string) string {
+		b.Version += "+"
+		for _, r := range run(t, context.Background(), b).Rows {
+			if r.Trace == "c" && r.Load == Recorded && r.Policy == "srpt" && r.Estimates == told {
+				return fmt.Sprint(must(values(r.Result)))
+			}
+		}
+		panic(told)
+	}
+	exact, none := figure("exact"), figure("none")
+	if got := figure(Requested); got != none || got == exact {
+		t.Errorf("nobody requested a time: srpt has %s, want %s as with nothing told; with exact sizes %s", got, none, exact)
+	}
+	request = `"estimate":7,`
+	if got := figure(Requested); got != none {
+		t.Errorf("all requested the same: srpt has %s, want %s", got, none)
+	}
+}
+
+// A trace that cannot be read, converted or brought to a load is refused with the reason, and all others are run.
+func TestOneTraceStopsNoOther(t *testing.T) {
+	folder := t.TempDir()
+	write(t, filepath.Join(folder, "burst.jsonl"), `{"id":1,"at":5,"phases":[{"tasks":1,"time":10}]}`+"\n"+`{"id":2,"at":5,"phases":[{"tasks":1,"time":10}]}`+"\n")
+	write(t, filepath.Join(folder, "torn.jsonl"), `{"id":1,`)
+	write(t, filepath.Join(folder, "good.jsonl"), workload(20))
+	write(t, filepath.Join(folder, List), `[{"name":"burst","file":"burst.jsonl","cluster":"1x1"}, {"name":"torn","file":"torn.jsonl","cluster":"1x1"},
+		{"name":"many","file":"good.jsonl","cluster":"many"}, {"name":"log","file":"good.jsonl","cluster":"1x1","convert":["--from","odd"],"requested":true},
+		{"name":"half","file":"good.jsonl","cluster":"1x1","convert":["--from","good"],"requested":true}, {"name":"good","file":"good.jsonl","cluster":"1x1"}]`)
+	b := newBench(t)
+	b.Folder, b.Traces = folder, must(Find(folder, nil, io.Discard))
+	b.Convert = func(_ context.Context, args []string, to, _ io.Writer) error {
+		if slices.Contains(args, "odd") || args[0] == requestedTime {
+			return errors.New("nobody can convert that")
+		}
+		_, err := io.WriteString(to, workload(20))
+		return err
+	}
+	for range 2 { // and at each try
+		for i := range b.Traces {
+			b.Traces[i].failed = [2]error{}
+		}
+		book := must(Open(b.Dir, b.Version))
+		err := b.Prepare(context.Background(), io.Discard, io.Discard, nil)
+		for _, name := range []string{"torn", "many", "log", "half"} {
+			if err == nil || strings.Count(err.Error(), "trace "+name+":") != 1 {
+				t.Errorf("trace %s is not in the error once: %v", name, err)
+			}
+		}
+		if err := b.Run(context.Background(), io.Discard, book); err != nil {
+			t.Fatal(err)
+		}
+		table := must(b.Table(book))
+		book.Close()
+		ran := map[string]int{}
+		for _, r := range table.Rows {
+			if r.Refused == "" {
+				ran[r.Trace]++
+			}
+		}
+		if want := map[string]int{"burst": 2 * 3, "half": 2 * 2 * 3, "good": 2 * 2 * 3}; fmt.Sprint(ran) != fmt.Sprint(want) || table.Done != table.Cells {
+			t.Errorf("%v cells are run, want %v; %d of %d are done", ran, want, table.Done, table.Cells)
+		}
+		said := strings.Join(strings.Fields(text(table)), " ")
+		for _, want := range []string{
+			"trace burst refuses 6 runs, such as burst at load 0.5: burst.jsonl: all jobs arrive at once",
+			"trace torn refuses 12 runs", "trace log refuses 18 runs", "trace half refuses 6 runs",
+		} {
+			if !strings.Contains(said, want) {
+				t.Errorf("the table does not say %q:\n%s", want, said)
+			}
+		}
+	}
+	if n := bytes.Count(must(os.ReadFile(filepath.Join(b.Dir, Records))), []byte("\n")); n != 6+6+12+12 {
+		t.Errorf("%d records, want 36: what cannot be read is tried again, and nothing else", n)
+	}
+}
+
+// A run that fails stops no other one, and the error says how many failed.
+func TestOneRunStopsNoOther(t *testing.T) {
+	b := newBench(t)
+	book := must(Open(b.Dir, b.Version))
+	defer book.Close()
+	must(0, b.Prepare(context.Background(), io.Discard, io.Discard, nil))
+	write(t, filepath.Join(b.Folder, "a.jsonl"), "torn") // since it was looked at
+	err := b.Run(context.Background(), io.Discard, book)
+	if table := must(b.Table(book)); err == nil || !strings.Contains(err.Error(), "12 runs failed, the first one: trace a") || table.Done != table.Cells-12 {
+		t.Errorf("%d of %d cells are done, want 12 less; error %v", table.Done, table.Cells, err)
+	}
+}
+
+// What is done is told although the rest is not even converted.
+func TestInterruptedConversion(t *testing.T) {
+	b := newBench(t)
+	want := run(t, context.Background(), b).Done
+	convert := b.Convert
+	b.Traces[2].Convert = []string{"--from", "swf", "--keep-times"}
+	ctx, cancel := context.WithCancel(context.Background())
+	b.Convert = func(ctx context.Context, args []string, to, notes io.Writer) error {
+		cancel()
+		return convert(ctx, args, to, notes)
+	}
+	if err := b.Prepare(ctx, io.Discard, io.Discard, nil); err != nil {
+		t.Fatal(err)
+	}
+	book := must(Open(b.Dir, b.Version))
+	defer book.Close()
+	if err := b.Run(ctx, io.Discard, book); err != nil {
+		t.Fatal(err)
+	}
+	if table := must(b.Table(book)); table.Done != want-18 || strings.Contains(text(table), "context canceled") {
+		t.Errorf("%d cells are done, want %d:\n%s", table.Done, want-18, text(table))
+	}
+	if n := workloads(b); n != 2 {
+		t.Errorf("%d workloads, want the 2 of before", n)
+	}
+}
+
+// Files that the list names lie beside it, or where the command is called.
+func TestFilesBesideTheList(t *testing.T) {
+	t.Chdir(t.TempDir())
+	b := newBench(t)
+	for _, dir := range []string{".", b.Folder} {
+		write(t, filepath.Join(dir, "c.json"), `{"nodes":[{"name":"n","slots":1}]}`)
+		write(t, filepath.Join(dir, "1x1"), "no cluster: 1x1 is one")
+	}
+	write(t, "here.json", `{"nodes":[{"name":"n","slots":1}]}`)
+	b.Traces[0].Cluster = "c.json"
+	b.Traces[1].Cluster = "here.json"
+	b.Traces[2].Convert = []string{"--from", "swf", "--topology=c.json", "--cluster", "c.json", "-c", "here.json", "--pool", "c.json"}
+	var got []string
+	convert := b.Convert
+	b.Convert = func(ctx context.Context, args []string, to, notes io.Writer) error {
+		got = args
+		return convert(ctx, args, to, notes)
+	}
+	table := run(t, context.Background(), b)
+	if table.Done != table.Cells || table.Traces[0].Cluster != "c.json" {
+		t.Errorf("%d of %d cells on %s", table.Done, table.Cells, table.Traces[0].Cluster)
+	}
+	c := filepath.Join(b.Folder, "c.json")
+	if want := []string{requestedTime, "--from", "swf", "--topology=" + c, "--cluster", c, "-c", "here.json", "--pool", "c.json", filepath.Join(b.Folder, "c.swf")}; !slices.Equal(got, want) {
+		t.Errorf("convert %q, want %q", got, want)
+	}
+	before := b.inputs(Cell{Trace: "a"}, &b.Traces[0])
+	write(t, c, `{"nodes":[{"name":"n","slots":2}]}`)
+	if b.inputs(Cell{Trace: "a"}, &b.Traces[0]) == before {
+		t.Error("the cluster beside the list has changed, and nobody sees it")
 	}
 }

@@ -62,6 +62,9 @@ func (b *Bench) Table(book *Book) (*Table, error) {
 	t.Rows = make([]Row, 0, len(cells))
 	for _, c := range cells {
 		r, ok := book.find(c, b.inputs(c, traces[c.Trace]))
+		if err := traces[c.Trace].refused(c.Estimates); err != nil {
+			r, ok = stored{Refused: err.Error()}, true
+		}
 		if !ok {
 			continue
 		}
@@ -206,20 +209,31 @@ func (t *Table) Write(w io.Writer) error {
 	return err
 }
 
-// refusals says which policies refuse what, a line for each policy.
+// refusals says what is refused: a line for each policy, and one for each trace that several policies cannot run for the same reason.
 func (t *Table) refusals() string {
 	var text strings.Builder
-	seen := map[string]bool{}
+	policy, shared := map[string]string{}, map[string]bool{} // by reason: one that gave it, and whether another one did
 	for i := range t.Rows {
-		if r := &t.Rows[i]; r.Refused != "" && !seen[r.Policy] {
-			seen[r.Policy] = true
-			n := 0
-			for k := range t.Summary {
-				if t.Summary[k].Policy == r.Policy {
-					n += t.Summary[k].Refused
-				}
-			}
-			format.WriteWrapped(&text, "", "  ", fmt.Sprintf("%s refuses %s, such as %s: %s\n", r.Policy, format.Count(n, "run"), r.Trace, r.Refused))
+		r := &t.Rows[i]
+		was, ok := policy[r.Refused]
+		policy[r.Refused], shared[r.Refused] = r.Policy, shared[r.Refused] || ok && was != r.Policy
+	}
+	who := func(r *Row) string {
+		if shared[r.Refused] {
+			return "trace " + r.Trace
+		}
+		return r.Policy
+	}
+	runs, seen := map[string]int{}, map[string]bool{}
+	for i := range t.Rows {
+		if r := &t.Rows[i]; r.Refused != "" {
+			runs[who(r)]++
+		}
+	}
+	for i := range t.Rows {
+		if r := &t.Rows[i]; r.Refused != "" && !seen[who(r)] {
+			seen[who(r)] = true
+			format.WriteWrapped(&text, "", "  ", fmt.Sprintf("%s refuses %s, such as %s at load %s: %s\n", who(r), format.Count(runs[who(r)], "run"), r.Trace, r.Load, r.Refused))
 		}
 	}
 	return text.String()

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/research/trace"
 )
@@ -34,14 +35,67 @@ type Trace struct {
 
 	SHA256 string `json:"sha256"` // of the file
 	Jobs   int    `json:"jobs"`   // of the workload
+
+	failed [2]error // why there is no workload to run: of any cells, and of those with what users requested
 }
 
-// made returns the sum of what the workload of a trace is made of: the file, the options of convert, and the files that these name.
-func (t *Trace) made(options ...string) string {
+// refused returns why no policy can run the trace with such estimates, nil if it can.
+func (t *Trace) refused(estimates string) error {
+	if estimates == Requested && t.failed[0] == nil {
+		return t.failed[1]
+	}
+	return t.failed[0]
+}
+
+// made returns the sum of what the workload of a trace is made of: the file, the options of convert, the files that these name, and the
+// program that converts.
+func (b *Bench) made(t *Trace, options ...string) string {
 	words := append(slices.Clone(t.Convert), options...)
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q", t.SHA256, words, named(strings.Join(words, "=")))
+	fmt.Fprintf(h, "%q %q %q %q", t.SHA256, words, named(strings.Join(b.options(t), "=")), b.Version)
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// options returns the options of convert, with the files where they are.
+func (b *Bench) options(t *Trace) []string {
+	words := slices.Clone(t.Convert)
+	for i, word := range words {
+		for _, option := range [...]string{"-c", "--cluster", "--topology"} {
+			if value, ok := strings.CutPrefix(word, option+"="); ok {
+				words[i] = option + "=" + b.beside(value)
+			} else if word == option && i+1 < len(words) {
+				words[i+1] = b.beside(words[i+1])
+			}
+		}
+	}
+	return words
+}
+
+// beside returns the file in the folder that a list of traces names, or the name itself if there is none.
+func (b *Bench) beside(name string) string {
+	path := filepath.Join(b.Folder, name)
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || filepath.IsAbs(name) || input.IsShort(name) {
+		return name
+	}
+	return path
+}
+
+// Build adds to a version what tells a program from others that say the same of themselves, as all do that are built from code that was
+// changed: the sum of the file that runs.
+func Build(version string) (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	return program(version, path)
+}
+
+func program(version, path string) (string, error) {
+	s, err := sum(path)
+	if err != nil {
+		return "", fmt.Errorf("which program runs: %w", err)
+	}
+	return version + " " + s[:16], nil
 }
 
 // named returns the sums of the files that a text of names, options and values names.
@@ -66,6 +120,9 @@ func Find(folder string, only []string, notes io.Writer) (list []Trace, err erro
 	case err == nil:
 		if list, err = listed(data, filepath.Join(folder, List)); err != nil {
 			return nil, err
+		}
+		if len(list) == 0 {
+			return nil, usage.Errorf("%s lists no trace", format.Visible(filepath.Join(folder, List)))
 		}
 	case !os.IsNotExist(err):
 		return nil, err
@@ -144,13 +201,14 @@ func found(folder string, notes io.Writer) (list []Trace, err error) {
 		if err != nil || e.IsDir() || !swf {
 			return err
 		}
-		processors, requested, err := head(path)
-		if err != nil {
-			return fmt.Errorf("%s: %w", format.Visible(path), err)
-		}
 		file, err := filepath.Rel(folder, path)
+		if err != nil {
+			return err
+		}
+		processors, requested, err := head(path)
 		switch {
 		case err != nil:
+			fmt.Fprintf(notes, "%s is left out: %v\n", format.Visible(path), err)
 		case processors == 0:
 			fmt.Fprintf(notes, "%s is left out: its header does not say MaxProcs; list it in %s, with a cluster\n", format.Visible(path), List)
 		case !name.MatchString(base) || slices.ContainsFunc(list, func(t Trace) bool { return t.Name == base }):
@@ -158,7 +216,7 @@ func found(folder string, notes io.Writer) (list []Trace, err error) {
 		default:
 			list = append(list, Trace{Name: base, File: file, Cluster: strconv.Itoa(processors) + "x1", Convert: []string{"--from", "swf"}, Requested: requested})
 		}
-		return err
+		return nil
 	})
 	return list, err
 }

@@ -27,12 +27,15 @@ type Cluster struct {
 // shortForm matches what is meant to be the short form of a cluster.
 var shortForm = regexp.MustCompile(`^([-0-9x+,]*$|-?[0-9]+x)`)
 
+// IsShort reports whether a text can be nothing but the short form of a cluster.
+func IsShort(spec string) bool { return strings.Trim(spec, "0123456789x+,") == "" }
+
 // ReadCluster reads a cluster from its short form, or else from the file of that
 // name. What looks like a short form with an error, and is no file, is one.
 func ReadCluster(spec string) (*Cluster, error) {
 	c := &Cluster{Name: spec, nodes: map[string]sojourn.NodeID{}}
 	file, err := (*os.File)(nil), error(fs.ErrNotExist)
-	if strings.Trim(spec, "0123456789x+,") != "" {
+	if !IsShort(spec) {
 		file, err = files.Open(spec)
 	}
 	switch {

@@ -164,17 +164,22 @@ func (m *Meter) Load(c *Cluster) []float64 {
 	return load
 }
 
+// A LoadError says why a workload cannot have a load.
+type LoadError struct{ error }
+
+func loadErrorf(format string, args ...any) error { return LoadError{fmt.Errorf(format, args...)} }
+
 // excess returns how many times the load of the busiest class is the given one. name is
 // that of the workload.
 func (m *Meter) excess(c *Cluster, name string, load float64) (float64, error) {
 	if m.Jobs == 0 || m.first == m.last {
-		return 0, fmt.Errorf("%s: all jobs arrive at once, so that it has no load that could be scaled", name)
+		return 0, loadErrorf("%s: all jobs arrive at once, so that it has no load that could be scaled", name)
 	}
 	switch busiest := slices.Max(m.Load(c)); {
 	case math.IsInf(busiest, 0):
-		return 0, fmt.Errorf("%s: the cluster has no slots of a class that jobs need", name)
+		return 0, loadErrorf("%s: the cluster has no slots of a class that jobs need", name)
 	case busiest == 0:
-		return 0, fmt.Errorf("%s: tasks take no time, so that it has no load that could be scaled", name)
+		return 0, loadErrorf("%s: tasks take no time, so that it has no load that could be scaled", name)
 	default:
 		return busiest / load, nil
 	}
@@ -184,7 +189,7 @@ func (m *Meter) excess(c *Cluster, name string, load float64) (float64, error) {
 // Times are whole nanoseconds, and very short ones may not do.
 func (m *Meter) Check(c *Cluster, name string, load float64) error {
 	if got := slices.Max(m.Load(c)); !(math.Abs(got/load-1) <= 0.01) {
-		return fmt.Errorf("%s: a load of %v cannot be had, as times are whole nanoseconds: it would be %v", name, load, got)
+		return loadErrorf("%s: a load of %v cannot be had, as times are whole nanoseconds: it would be %v", name, load, got)
 	}
 	return nil
 }
@@ -202,7 +207,7 @@ func (m *Meter) arrivals(c *Cluster, name string, load float64) (Scaling, error)
 		gap := math.Round(float64(j.At.Sub(first)) * factor)
 		after := max(0, j.Deadline.Sub(j.At), j.Release.Sub(j.At))
 		if !(gap < float64(math.MaxInt64-first-sojourn.Time(after))) {
-			return fmt.Errorf("%s: at a load of %v, job %d arrives later than time can tell", name, load, j.ID)
+			return loadErrorf("%s: at a load of %v, job %d arrives later than time can tell", name, load, j.ID)
 		}
 		at := first + sojourn.Time(gap)
 		if j.Deadline > 0 {
@@ -229,7 +234,7 @@ func (m *Meter) durations(c *Cluster, name string, load float64) (Scaling, error
 			// A quarter of what a Duration holds leaves room for rounding.
 			sum := max(j.Times[i].Total(p.Tasks), p.Work())
 			if !(float64(sum)*factor < math.MaxInt64/4) {
-				return fmt.Errorf("%s: at a load of %v, job %d takes longer than time can tell", name, load, j.ID)
+				return loadErrorf("%s: at a load of %v, job %d takes longer than time can tell", name, load, j.ID)
 			}
 			p.Estimate, p.Estimates = multiplied(p.Estimate, factor), multipliedAll(p.Estimates, factor)
 			phases[i] = p
