@@ -53,6 +53,9 @@ func (j *Journal) Write() error { return j.note(j.log.advance(j.End(), false)) }
 
 // Close waits for all records, and closes the store. The journal takes no more.
 func (j *Journal) Close() error {
+	if j.standby != nil {
+		return j.log.store.Close()
+	}
 	j.log.stopping.Store(true)
 	err := j.Flush()
 	if err == nil {
@@ -155,7 +158,7 @@ func (l *log) lead(sync bool) {
 		if sync {
 			l.durable = end
 		}
-	case l.retry:
+	case l.retry && !errors.Is(err, ErrLocked): // another process has it from now on
 		l.stall = &stallError{err}
 		l.fails++
 		l.next = cmp.Or(next, l.next)

@@ -31,6 +31,7 @@
 //   - With Options.Retry the journal goes on by itself when the store works again (TestRetry, TestHostileDisk).
 //   - If another policy is opened, or one with other options, it is told the facts, and [Restored] says so (TestAnotherPolicy).
 //   - With Options.Another no call waits for a snapshot (TestNoPause).
+//   - A second process follows, and knows the same when the first has gone (TestFollow); see [FollowFiles].
 //
 // # What it costs
 //

@@ -68,6 +68,7 @@ const (
 	extension = ".journal"
 	temporary = "new" + extension + ".tmp"
 	remade    = "old" + extension + ".tmp" // of a segment before the newest one, while that may be written
+	lockName  = "lock"
 )
 
 func openFiles(f folder, dir string) (*files, error) {
@@ -244,7 +245,7 @@ func (l locks) Close() error { return errors.Join(l[1].Close(), l[0].Close()) }
 // lock takes the lock of a folder, a file that stays. It also locks the folder itself, where the file system can: somebody may
 // remove the file.
 func (f osFolder) lock() (io.Closer, error) {
-	l, err := os.OpenFile(f.path("lock"), os.O_CREATE|os.O_RDWR, 0o666)
+	l, err := os.OpenFile(f.path(lockName), os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {
 		return nil, visible.Errorf("%w: a journal needs a folder that this process may write to", err)
 	}
@@ -261,6 +262,10 @@ func (f osFolder) lock() (io.Closer, error) {
 		l.Close()
 		d.Close()
 		return nil, err
+	}
+	if l.Truncate(0) == nil { // who has it, for people: a standby tells
+		host, _ := os.Hostname()
+		_, _ = fmt.Fprintf(l, "process %d on %s\n", os.Getpid(), host)
 	}
 	return locks{l, d}, nil
 }

@@ -74,6 +74,8 @@ type Journal struct {
 	since  int64        // bytes since the last one began
 	failed atomic.Bool
 
+	standby *standby // unless nil: another process writes
+
 	log log
 }
 
@@ -135,6 +137,9 @@ const overflow = 1 << 20
 // the snapshot does not fit or the decisions differ, p is told the facts instead, as package account does:
 // [Journal.Restored] says so.
 //
+// If another process has the store of [FollowFiles] open, p becomes what the policy is there, and the journal follows that process:
+// see [Journal.Follow].
+//
 // On an error p is of no use, and the store has not been closed.
 func Open(s Store, p sojourn.Policy, o Options) (*Journal, error) {
 	if p == nil {
@@ -163,26 +168,26 @@ func Open(s Store, p sojourn.Policy, o Options) (*Journal, error) {
 		}
 		j.log.compact, j.log.inline = j.compact, o.inline
 	}
+	if s, ok := s.(shared); ok {
+		if err := s.Lead(); errors.Is(err, ErrLocked) {
+			return j, j.standBy(s, p)
+		} else if err != nil {
+			return nil, err
+		}
+	}
 	list, err := s.Segments()
 	if err != nil {
 		return nil, visible.Errorf("journal: %w", err)
 	}
 	if len(list) == 0 {
-		err := j.create(p)
-		j.log.retry = o.Retry
-		return j, err
+		err = j.create(p)
+	} else {
+		err = j.restore(list, p)
 	}
-	if err := j.restore(list[len(list)-1], p); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	j.log.retry = o.Retry
-	for _, old := range list[:len(list)-1] {
-		if !o.Keep && old < j.log.base {
-			if err := s.Remove(old); err != nil {
-				return nil, failure(err)
-			}
-		}
-	}
 	return j, nil
 }
 
@@ -314,6 +319,9 @@ func (j *Journal) Snapshot() error { return j.snapshot(false) }
 
 // snapshot is Snapshot. It can leave the snapshot of the policy out: the policy is then made anew by the facts.
 func (j *Journal) snapshot(factsOnly bool) error {
+	if j.standby != nil {
+		return j.log.failure()
+	}
 	h := j.head
 	h.segment++
 	data, err := j.state(&h, factsOnly)

@@ -11,8 +11,9 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
-// restore reads a segment, and those that it follows.
-func (j *Journal) restore(number uint64, p sojourn.Policy) error {
+// restore reads the last of the segments, and those that it follows. It removes those that are not needed.
+func (j *Journal) restore(list []uint64, p sojourn.Policy) error {
+	number := list[len(list)-1]
 	c, err := openChain(j.log.store, number)
 	if err != nil {
 		return err
@@ -25,10 +26,24 @@ func (j *Journal) restore(number uint64, p sojourn.Policy) error {
 	if err := j.restorePolicy(c, p); err != nil {
 		return err
 	}
-	g := c.last()
 	j.owned.prune(j.acc) // the arrival of a job may be what was torn
+	if err := j.goOn(c.last()); err != nil {
+		return err
+	}
+	for _, old := range list[:len(list)-1] {
+		if !j.opts.Keep && old < j.log.base {
+			if err := j.log.store.Remove(old); err != nil {
+				return failure(err)
+			}
+		}
+	}
+	return nil
+}
+
+// goOn goes on with a segment that was read.
+func (j *Journal) goOn(g *segment) error {
 	if g.ended != 0 {
-		return visible.Errorf("journal: %s: %w: segment %d should follow %d", j.log.store.Name(g.ended), ErrMissing, g.ended, number)
+		return visible.Errorf("journal: %s: %w: segment %d should follow %d", j.log.store.Name(g.ended), ErrMissing, g.ended, g.number)
 	}
 	if g.torn {
 		j.restored.Cut = int64(len(g.data)) - g.at
@@ -104,7 +119,7 @@ func (j *Journal) replay(c chain, p sojourn.Policy) error {
 	j.owned, j.kept = maps.Clone(g.owned), maps.Clone(g.kept)
 	told := false // p
 	at := g
-	err := func() (err error) {
+	err := func() error {
 		if g.policy != nil {
 			if err := j.acc.Restore(slices.Values(g.facts), g.policy); err != nil {
 				return err
@@ -114,16 +129,7 @@ func (j *Journal) replay(c chain, p sojourn.Policy) error {
 		}
 		told = true
 		j.restored.Records = len(g.facts)
-		defer func() {
-			switch r := recover().(type) {
-			case nil:
-			case *sojourn.SlotError:
-				err = fmt.Errorf("slot %d was assigned, but is not free", r.Slot)
-			default:
-				panic(r)
-			}
-		}()
-		return c.read((*asker)(j), &at)
+		return ask(func() error { return c.read((*asker)(j), &at) })
 	}()
 	if err == nil || !told || final(err) {
 		return err
@@ -134,6 +140,20 @@ func (j *Journal) replay(c chain, p sojourn.Policy) error {
 		}
 	}
 	return visible.Errorf("journal: %s: byte %d: %w: %w", at.file, at.at, ErrDiffers, err)
+}
+
+// ask calls what asks the policy again.
+func ask(read func() error) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *sojourn.SlotError:
+			err = fmt.Errorf("slot %d was assigned, but is not free", r.Slot)
+		default:
+			panic(r)
+		}
+	}()
+	return read()
 }
 
 // final reports whether an error is one of the journal, which no other policy can help.

@@ -17,6 +17,7 @@ type segment struct {
 	file   string
 	number uint64
 	data   []byte
+	from   int64 // where data begins: a journal that follows keeps what it has not used
 	at     int64 // of the next record
 	dec    decoder
 
@@ -103,7 +104,7 @@ func (g *segment) readHead() error {
 // record returns the body of the record at an offset, and the size of the record; nil if there is no
 // whole record.
 func (g *segment) record(at int64) ([]byte, int64) {
-	rest := g.data[at:]
+	rest := g.data[at-g.from:]
 	n, k := uint64(0), 1
 	if len(rest) > 0 && rest[0] < 1<<7 {
 		n = uint64(rest[0])
@@ -120,6 +121,9 @@ func (g *segment) record(at int64) ([]byte, int64) {
 	}
 	return body, int64(k) + sumSize + int64(n)
 }
+
+// end returns where data ends.
+func (g *segment) end() int64 { return g.from + int64(len(g.data)) }
 
 // A chain is segments each of which follows the one before. The first one has a state.
 type chain []*segment
@@ -187,7 +191,7 @@ func (g *segment) read(v visitor) error {
 	var id sojourn.JobID
 	var key string
 	var data []byte
-	for g.at < int64(len(g.data)) {
+	for g.at < g.end() {
 		body, size := g.record(g.at)
 		if body == nil {
 			if g.syncedBeyond(g.at) {
@@ -245,8 +249,8 @@ func (g *segment) read(v visitor) error {
 // synced. Then what is wrong there is damage, and no torn write. A mark names its own offset, so
 // nothing else can look like one.
 func (g *segment) syncedBeyond(at int64) bool {
-	for o := at + 1; o+room+sumSize < int64(len(g.data)); o++ {
-		if g.data[o+room+sumSize] != kindMark || g.data[o] == 0 || g.data[o] > 2*binary.MaxVarintLen64+1 {
+	for o := at + 1; o+room+sumSize < g.end(); o++ {
+		if b := g.data[o-g.from:]; b[room+sumSize] != kindMark || b[0] == 0 || b[0] > 2*binary.MaxVarintLen64+1 {
 			continue
 		}
 		body, _ := g.record(o)

@@ -5,6 +5,18 @@ package journal
 //
 // The store of [OpenFiles] keeps each segment in a file. Module connect/bolt has one on bbolt.
 //
+// A store that several processes have open, one of which leads, has these methods, too. Open then follows that process, see [Journal.Follow],
+// and calls none that writes before Lead has returned nil. The process before can write no more from then on.
+//
+//	Lead() error   // so that this process may write; an error that wraps ErrLocked while another one may
+//	Leader() string // which one, for people; "" if that is not known
+//
+//	// ReadAt reads from an offset of a segment, as io.ReaderAt does. The error wraps fs.ErrNotExist if there is no such segment, and once if
+//	// Create or Remove was called for it since it was first read.
+//	ReadAt(segment uint64, b []byte, offset int64) (int, error)
+//
+// An error of the store that wraps ErrLocked is the last one, also with Options.Retry.
+//
 // It is of the tier kit.
 type Store interface {
 	// Segments returns the numbers of the segments, in increasing order.

@@ -26,6 +26,7 @@ func (p *Pool) Close(ctx context.Context) error {
 		return err
 	}
 	p.mu.Lock()
+	p.leaveStandby()
 	p.closed = true
 	p.completeAll()
 	p.endStranded()
@@ -128,6 +129,7 @@ func (p *Pool) Suspend(ctx context.Context) error {
 		return err
 	}
 	p.mu.Lock()
+	p.leaveStandby()
 	p.closed, p.suspended = true, true
 	p.noteDeadlock()
 	p.mu.Unlock()

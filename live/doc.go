@@ -86,6 +86,8 @@
 // with journal.Options.Retry the pool waits instead, and goes on by itself: see [ErrStalled];
 // [Pool.Status], Explain, the page and the metrics go on to answer.
 //
+// A second process may wait until the first has gone: journal.FollowFiles, and [ErrStandby].
+//
 // # What became of a job
 //
 // Under a Durable policy, or with Options.OnEnd, the pool remembers what became of jobs, for as long as Options.Remember says:

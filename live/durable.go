@@ -20,8 +20,9 @@ type Handler func(ctx context.Context, t Task, payload []byte) error
 
 // A Durable policy keeps what it is told, what it decides, and the bytes that a pool attaches to jobs. A
 // [*github.com/sojourn-sched/sojourn/journal.Journal] is one, and its methods say what these mean. If an error of Wait or Write has a
-// method Stalled() bool that returns true, the policy goes on in memory, and the pool calls Wait again: see [ErrStalled]. It is
-// of the tier kit.
+// method Stalled() bool that returns true, the policy goes on in memory, and the pool calls Wait again: see [ErrStalled]. If it has a method
+// Follow() error, as a Journal has, whose error has a method Standby() bool that returns true, the pool calls it again until it returns nil: see
+// [ErrStandby]. It is of the tier kit.
 type Durable interface {
 	sojourn.Policy
 	Account() *account.Account
@@ -207,6 +208,9 @@ func clearOut(d Durable, now sojourn.Time) (left leftovers, err error) {
 		}
 	}
 	for j := range acc.Jobs() {
+		if j.Held == 0 {
+			continue
+		}
 		for task := range acc.Held(j.Spec.ID) {
 			list = append(list, sojourn.Event{Kind: sojourn.TaskReady, Task: task})
 		}
@@ -227,6 +231,10 @@ func clearOut(d Durable, now sojourn.Time) (left leftovers, err error) {
 func (p *Pool) resume(left leftovers) error {
 	p.mu.Lock() // the time of a job may be over
 	defer p.mu.Unlock()
+	return p.resumeLocked(left)
+}
+
+func (p *Pool) resumeLocked(left leftovers) error {
 	if err := p.makeHandles(); err != nil {
 		for _, h := range p.jobs.all() {
 			if t := h.more.get().timeout; t != nil {
@@ -243,9 +251,11 @@ func (p *Pool) resume(left leftovers) error {
 	p.remember(left)
 	p.resumeRecord(left)
 	for _, h := range jobs {
-		if h.more.get().parked {
+		switch m := h.more; {
+		case m == nil:
+		case m.parked:
 			p.park(h)
-		} else {
+		default:
 			p.judge(h)
 		}
 	}
@@ -262,7 +272,7 @@ func (p *Pool) resume(left leftovers) error {
 // makeHandles makes handles for the jobs that a durable policy has.
 func (p *Pool) makeHandles() error {
 	acc := p.kept.d.Account()
-	live := slices.SortedFunc(acc.Jobs(), func(a, b account.Job) int { return cmp.Compare(a.Spec.ID, b.Spec.ID) })
+	live := sortedJobs(acc)
 	first, last := p.kept.d.MaxJob(), p.kept.d.MaxJob()
 	if len(live) > 0 {
 		first = live[0].Spec.ID
@@ -272,9 +282,12 @@ func (p *Pool) makeHandles() error {
 	}
 	p.jobs.begin(first, last)
 	for _, job := range live {
-		h, err := newResumed(p, job)
+		h, until, err := p.standby.take(p, job)
 		if err != nil {
 			return err
+		}
+		if until > 0 {
+			h.extend().timeout = time.AfterFunc(max(until.Sub(p.d.Now()), 0), func() { p.cancel(h, ErrJobTimeout) })
 		}
 		p.jobs.put(h)
 		if key := h.more.get().key; key != "" {
@@ -282,6 +295,11 @@ func (p *Pool) makeHandles() error {
 		}
 	}
 	return nil
+}
+
+// sortedJobs returns the live jobs by ID.
+func sortedJobs(acc *account.Account) []account.Job {
+	return slices.SortedFunc(acc.Jobs(), func(a, b account.Job) int { return cmp.Compare(a.Spec.ID, b.Spec.ID) })
 }
 
 // park keeps the tasks of a job from being started in this process.
@@ -298,19 +316,19 @@ func (p *Pool) park(h *Handle) {
 	p.announce.job(JobStuck, h, fmt.Errorf("%w: %q", ErrNoHandler, o.handler))
 }
 
-// newResumed returns the handle of a job that a process before submitted.
-func newResumed(p *Pool, job account.Job) (*Handle, error) {
+// newResumed returns the handle of a job that a process before submitted, and when it is given up; 0: never.
+func newResumed(p *Pool, job account.Job) (h *Handle, until sojourn.Time, err error) {
 	spec := job.Spec
 	data := p.kept.d.Attached(spec.ID)
 	if data == nil {
-		return nil, fmt.Errorf("live: job %d has no handler: it was not submitted to a pool", spec.ID)
+		return nil, 0, fmt.Errorf("live: job %d has no handler: it was not submitted to a pool", spec.ID)
 	}
 	var o order
 	if err := o.decode(data); err != nil {
-		return nil, fmt.Errorf("live: job %d: %w", spec.ID, err)
+		return nil, 0, fmt.Errorf("live: job %d: %w", spec.ID, err)
 	}
 	if len(o.timeouts) != len(spec.Phases) {
-		return nil, fmt.Errorf("live: job %d has %d phases, and was submitted with %d", spec.ID, len(spec.Phases), len(o.timeouts))
+		return nil, 0, fmt.Errorf("live: job %d has %d phases, and was submitted with %d", spec.ID, len(spec.Phases), len(o.timeouts))
 	}
 	j := Job{Handler: o.handler, Payload: o.payload, Retry: o.retry, MaxFailedTasks: o.mayFail, Key: o.key, Phases: make([]Phase, len(spec.Phases))}
 	for i := range j.Phases {
@@ -322,18 +340,21 @@ func newResumed(p *Pool, job account.Job) (*Handle, error) {
 			j.Phases[i].Run = func(context.Context, Task) error { return ErrNoHandler }
 		}
 	}
-	h, err := newHandle(context.Background(), p, &j)
+	h, err = newHandle(context.Background(), p, &j)
 	if err != nil {
-		return nil, fmt.Errorf("job %d: %w", spec.ID, err)
+		return nil, 0, fmt.Errorf("job %d: %w", spec.ID, err)
 	}
-	h.spec, h.at, h.left = *spec, p.kept.d.Account().Now().Add(-job.Age), int32(job.Left)
-	for i := range spec.Phases {
-		h.work(i).left = int32(p.kept.d.Account().Left(spec.ID, i))
+	h.spec, h.at = *spec, p.kept.d.Account().Now().Add(-job.Age)
+	h.count(p.kept.d.Account(), job)
+	return h, o.until, nil
+}
+
+// count counts what is left of a job that a process before submitted.
+func (h *Handle) count(acc *account.Account, job account.Job) {
+	h.left = int32(job.Left)
+	for i := range h.spec.Phases {
+		h.work(i).left = int32(acc.Left(h.spec.ID, i))
 	}
-	if o.until > 0 {
-		h.extend().timeout = time.AfterFunc(max(o.until.Sub(p.d.Now()), 0), func() { p.cancel(h, ErrJobTimeout) })
-	}
-	return h, nil
 }
 
 // Handles returns the live jobs in the order of their submission. After New with a [Durable] policy these are

@@ -545,6 +545,10 @@ func (h *Handle) Key() string {
 // again. The pool then forgets the old job, when OnEnd was told of it (TestRetryEnded).
 func (p *Pool) Retry(ctx context.Context, id sojourn.JobID) (*Handle, error) {
 	p.mu.Lock()
+	if s := p.standby; s != nil {
+		defer p.mu.Unlock()
+		return nil, s.err
+	}
 	e := p.record.jobs[id]
 	live := p.jobs.get(id) != nil
 	var again []byte

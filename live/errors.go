@@ -53,6 +53,11 @@ var (
 	// waits until its ctx ends; then it is not known whether there is a job (TestStall).
 	ErrStalled = errors.New("live: the store fails, and is tried again")
 
+	// ErrStandby: another process has the journal, and this pool follows it: journal.FollowFiles. It has no jobs, Submit and changes return this
+	// error, which says who leads if that is known, and so does Pool.Err. When the other process has gone, the pool goes on with the jobs as New
+	// does, and the Observer is told: PoolStandby. Slots that are added before are there then. Close and Suspend end the waiting (TestStandby).
+	ErrStandby = errors.New("live: another process has the jobs")
+
 	// ErrDeadlock: a task of the pool waits for what needs its own end or its slot: [JobStuck], [Pool.Close].
 	ErrDeadlock = errors.New("live: a task waits for itself or for its slot")
 

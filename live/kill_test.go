@@ -34,12 +34,14 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if dir := os.Getenv(childPoison); dir != "" {
-		if err := poisonChild(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	for env, run := range map[string]func(string) error{childPoison: poisonChild, childStandby: standbyChild, childLeader: leaderChild} {
+		if dir := os.Getenv(env); dir != "" {
+			if err := run(dir); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			return
 		}
-		return
 	}
 	os.Exit(m.Run())
 }

@@ -77,12 +77,13 @@ const (
 	JobRevised   // what is known of the job has changed: Job is the new description
 	PoolStalled  // see [ErrStalled]
 	PoolMended   // the store works again
+	PoolStandby  // Err wraps ErrStandby; nil: the other process has gone, and the pool goes on with the jobs
 )
 
 var noteNames = [...]string{JobSubmitted: "job submitted", JobRefused: "job refused", JobEnded: "job ended",
 	TaskStarted: "task started", TaskStopped: "task stopped", TaskEnded: "task ended", Decided: "decided",
 	JobResumed: "job resumed", JobStuck: "job stuck", TaskIgnores: "task ignores its context", TaskReturned: "task returned",
-	PoolBroken: "pool broken", PoolStalled: "pool stalled", PoolMended: "pool mended", JobRevised: "job revised", TaskLost: "task lost with the process", TaskGivenUp: "task given up", EndUntold: "end of job untold"}
+	PoolBroken: "pool broken", PoolStalled: "pool stalled", PoolMended: "pool mended", JobRevised: "job revised", TaskLost: "task lost with the process", TaskGivenUp: "task given up", EndUntold: "end of job untold", PoolStandby: "pool on standby"}
 
 // String returns the name in words, such as "job submitted".
 func (k NoteKind) String() string {
@@ -108,7 +109,7 @@ func (o logger) Note(n Note) {
 	switch {
 	case n.Kind == PoolBroken, n.Kind == PoolStalled:
 		level = slog.LevelError
-	case n.Kind == PoolMended: // who has heard of the one hears of the other
+	case n.Kind == PoolMended, n.Kind == PoolStandby: // who has heard of the one hears of the other
 		level = slog.LevelWarn
 	case n.Kind == TaskStopped, n.Kind == TaskReturned:
 		level = slog.LevelDebug

@@ -46,6 +46,7 @@ type Pool struct {
 	drained   chan struct{} // closed when the pool is closed and no job is left
 	ignored   []*attempt
 	suspects  suspects
+	standby   *standby // unless nil: another process has the jobs
 	record    record
 	trial     trial
 	busy      sync.WaitGroup // goroutines that run attempts which are not given up
@@ -66,23 +67,24 @@ const marker sojourn.NodeID = math.MaxUint32
 // returned. It is an error, which wraps [ErrInUse], if the policy is not free: another pool has it, it was restored from a
 // snapshot of one that a pool had, it knows jobs or slots, or its time is ahead of Options.Now.
 //
-// If the policy is [Durable], the pool goes on with its jobs: see the package comment. One that a guard such as
-// [sojourn.Locked] hides is an error.
+// If the policy is [Durable], the pool goes on with its jobs: see the package comment. If another process has them, the pool is a standby: see
+// [ErrStandby]. A Durable policy that a guard such as [sojourn.Locked] hides is an error.
 func New(p sojourn.Policy, o Options) (*Pool, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	durable, isDurable := sojourn.As[Durable](p)
 	var left leftovers
+	var waits *standby
 	if isDurable {
-		if o.Now == nil {
-			start := time.Now() // a clock that is set later does not hold jobs up, or let them go
-			first := durable.Time(start)
-			o.Now = func() sojourn.Time { return first.Add(time.Since(start)) }
-		}
 		var err error
-		if left, err = clearOut(durable, o.Now()); err != nil {
+		if waits, err = newStandby(durable, &o); err != nil {
 			return nil, err
+		}
+		if waits == nil {
+			if left, err = clearOut(durable, o.Now()); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if !isDurable {
@@ -96,8 +98,10 @@ func New(p sojourn.Policy, o Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := takeOver(p, d, isDurable); err != nil {
-		return nil, err
+	if waits == nil {
+		if err := takeOver(p, d, isDurable); err != nil {
+			return nil, err
+		}
 	}
 	q := &Pool{opt: o, policy: p, d: d, armed: math.MaxInt64, drained: make(chan struct{}), rng: rand.New(rand.NewPCG(o.Seed, 0)), announce: announcer{to: o.Observer, d: d}}
 	q.leaving, q.leave = context.WithCancel(context.Background())
@@ -111,7 +115,9 @@ func New(p sojourn.Policy, o Options) (*Pool, error) {
 	})
 	if isDurable {
 		q.kept.d = durable
-		if err := q.resume(left); err != nil {
+		if waits != nil {
+			q.standBy(waits)
+		} else if err := q.resume(left); err != nil {
 			return nil, err
 		}
 	}
@@ -137,8 +143,10 @@ func (p *Pool) AddSlots(n int, like sojourn.Slot) (ids []sojourn.SlotID, err err
 		if k := len(p.spare); k > 0 {
 			like.ID = p.spare[k-1]
 		}
-		if err = p.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: like}); err != nil {
-			break
+		if p.standby == nil { // otherwise it is told when it leads
+			if err = p.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: like}); err != nil {
+				break
+			}
 		}
 		p.classes.add(like.Class)
 		if int(like.ID) == len(p.slots) {
@@ -166,6 +174,9 @@ func (p *Pool) takeAway(id sojourn.SlotID, now bool) error {
 	defer p.mu.Unlock()
 	if p.over {
 		return ErrClosed
+	}
+	if p.standby != nil {
+		return p.standby.err
 	}
 	if err := p.observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: id}}); err != nil {
 		p.settle(nil)
@@ -398,7 +409,7 @@ func (p *Pool) checkDrained() {
 // settle does what the policy wants now. If that is an attempt on the slot of an attempt that has
 // just ended, settle returns it, and the goroutine of the old one goes on with it.
 func (p *Pool) settle(old *attempt) (next *attempt) {
-	if p.over || p.suspended {
+	if p.over || p.suspended || p.standby != nil {
 		return nil
 	}
 	if p.broken != nil {

@@ -105,8 +105,13 @@ func (p *Pool) persist(ctx context.Context, call func() error) error {
 
 // trouble returns why the pool does not do what it should, nil if it does. The lock is held.
 func (p *Pool) trouble() error {
-	if s := p.stall.Load(); s != nil && p.broken == nil {
+	switch s := p.stall.Load(); {
+	case p.broken != nil:
+		return p.broken
+	case s != nil:
 		return s.err
+	case p.standby != nil:
+		return p.standby.err
 	}
-	return p.broken
+	return nil
 }

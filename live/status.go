@@ -21,7 +21,7 @@ type Status struct {
 	// if there is none.
 	Alone *Task
 
-	Err      error // why the pool is broken or stalled: see [Pool.Err]
+	Err      error // why the pool is broken or stalled, or that it is a standby: see [Pool.Err]
 	Observer error // Options.Observer has panicked so, and is told nothing more
 }
 
@@ -60,7 +60,7 @@ func (p *Pool) Status() Status {
 			st.Jobs = append(st.Jobs, p.jobStatus(h, st.Now, promiser, promises))
 		}
 	}
-	if !p.over {
+	if !p.over && p.standby == nil {
 		for id := range sojourn.Ranking(p.policy) {
 			list(p.jobs.get(id)) // none, if the store has failed
 		}

@@ -194,6 +194,7 @@ func TestErrorsOfJournals(t *testing.T) {
 	open(journal.OpenFiles, dir)
 	open(journal.OpenFiles, dir+"/x")
 	open(journal.OpenFiles, evilName) // no name of a file
+	open(journal.FollowFiles, evilName)
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +289,7 @@ func TestAllReadersAreTried(t *testing.T) {
 		"statuspage.WithPolicy":           "its function has no text",
 		"snapshot.Append":                 "it writes", "snapshot.Restore": "through the policies",
 	}
-	tried := map[string]bool{"journal.OpenFiles": true, "journal.ReadFiles": true, "journal.Journal.Attach": true, "journal.Journal.Keep": true, "workload.Generator.Jobs": true, "workload.Lookup": true, "history.Read": true, "flow.Flows.Join": true}
+	tried := map[string]bool{"journal.OpenFiles": true, "journal.FollowFiles": true, "journal.ReadFiles": true, "journal.Journal.Attach": true, "journal.Journal.Keep": true, "workload.Generator.Jobs": true, "workload.Lookup": true, "history.Read": true, "flow.Flows.Join": true}
 	for _, name := range regexp.MustCompile(`trace\.Read\w*`).FindAllString(source(t), -1) {
 		tried[name] = true
 	}

@@ -28,7 +28,7 @@
 // origin makes a browser ask for is refused, unless its user goes to the page (TestOtherSites). Browsers say who asks over
 // HTTPS and to localhost only.
 //
-// /readyz answers 503, with the reason, if the pool is broken ([live.Pool.Err]), and 200 otherwise. It asks for no parameter and
+// /readyz answers 503, with the reason, if the pool is broken or a standby ([live.Pool.Err]), and 200 otherwise. It asks for no parameter and
 // looks at no job.
 //
 // The page can also say when each job will start and finish. The pool then needs a policy in a [forecast.Watch], and the
@@ -78,6 +78,7 @@ type pageModel struct {
 	Ignoring []string    `json:"tasks_that_ignore_their_contexts"` // each with its attempt and slot
 
 	Broken   string `json:"broken,omitempty"`   // why the pool is broken; see [live.Pool.Err]
+	Standby  string `json:"standby,omitempty"`  // who has the jobs: see [live.ErrStandby]
 	Alone    string `json:"alone,omitempty"`    // the task that runs alone, since it ran when the process before ended; see [live.Status].Alone
 	Observer string `json:"observer,omitempty"` // the panic of the observer, which is told nothing more
 
@@ -436,7 +437,9 @@ func (b *board) page(ctx context.Context, s *snap, f filter, explained int) (*pa
 	for _, t := range st.Ignoring {
 		pg.Ignoring = append(pg.Ignoring, fmt.Sprintf("%v attempt %d on slot %d", t.TaskID, t.Attempt, t.Slot))
 	}
-	if st.Err != nil {
+	if errors.Is(st.Err, live.ErrStandby) {
+		pg.Standby = st.Err.Error()
+	} else if st.Err != nil {
 		pg.Broken = st.Err.Error()
 	}
 	if st.Observer != nil {

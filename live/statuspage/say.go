@@ -53,6 +53,10 @@ func (s *snap) say() (y saying) {
 	case errors.Is(s.st.Err, live.ErrStalled):
 		y.add("Nothing new starts: %s. What runs goes on, and no job is lost. Make room, or put right what else is wrong with the store: the pool tries it again every few seconds.", line(s.st.Err))
 		return y
+	case errors.Is(s.st.Err, live.ErrStandby):
+		y.Kind = "waits"
+		y.add("Standby: %s. This one takes over when the other has gone.", line(s.st.Err))
+		return y
 	case s.st.Err != nil:
 		y.add("The pool is broken: %s. Its jobs have ended, and it takes no more. Put right what is wrong with the store, then start the program again: jobs that were acknowledged go on.", line(s.st.Err))
 		return y

@@ -95,7 +95,7 @@ func (s *stream) run(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		if snap.st.Closed && snap.all.Live == 0 || snap.st.Err != nil && !errors.Is(snap.st.Err, live.ErrStalled) {
+		if snap.st.Closed && snap.all.Live == 0 || snap.st.Err != nil && !errors.Is(snap.st.Err, live.ErrStalled) && !errors.Is(snap.st.Err, live.ErrStandby) {
 			s.tell("data: " + snap.wall.Format(time.RFC3339) + "\n\n")
 			s.end()
 			return

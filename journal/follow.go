@@ -1,0 +1,341 @@
+package journal
+
+import (
+	"errors"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/account"
+	"github.com/sojourn-sched/sojourn/internal/visible"
+)
+
+// FollowFiles opens the folder of a journal for a process that may have to wait for it: for a standby. If no other process has it open, it is
+// as [OpenFiles]. Otherwise Open follows that process: see [Journal.Follow].
+func FollowFiles(dir string) (Store, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, visible.Errorf("journal: %w: make a folder that this process may write to", err)
+	}
+	return &followed{files: files{folder: osFolder(dir), dir: dir, readOnly: true}, reading: map[uint64]*os.File{}}, nil
+}
+
+// A shared store is one that several processes have open, one of which leads. Store says what the methods do.
+type shared interface {
+	Store
+	Lead() error
+	Leader() string
+	ReadAt(segment uint64, b []byte, offset int64) (int, error)
+}
+
+// followed is a folder whose lock is waited for.
+type followed struct {
+	files
+	reading map[uint64]*os.File // two at most: who follows looks whether there is a next one
+}
+
+// Lead takes the lock.
+func (s *followed) Lead() error {
+	if !s.readOnly {
+		return nil
+	}
+	l, err := s.lock()
+	if err != nil {
+		return visible.Errorf("journal: %s: %w", s.dir, err)
+	}
+	s.locked, s.readOnly = l, false
+	return nil
+}
+
+// Leader returns what the process that has the lock has written into it.
+func (s *followed) Leader() string {
+	data, _ := s.read(lockName)
+	return visible.Text(strings.TrimSpace(string(data[:min(len(data), 200)])))
+}
+
+// ReadAt reads the file that it has read before, and then says if there is another one of this name.
+func (s *followed) ReadAt(segment uint64, b []byte, offset int64) (n int, err error) {
+	f := s.reading[segment]
+	if f == nil {
+		if f, err = os.Open(s.Name(segment)); err != nil {
+			return 0, err
+		}
+		s.stopReading(func(n uint64) bool { return n+1 < segment })
+		s.reading[segment] = f
+	}
+	n, err = f.ReadAt(b, offset)
+	if err != nil && err != io.EOF {
+		return n, err
+	}
+	was, e := f.Stat()
+	if e != nil {
+		return n, e
+	}
+	if now, e := os.Stat(s.Name(segment)); e != nil || !os.SameFile(was, now) {
+		s.stopReading(func(n uint64) bool { return n == segment })
+		return 0, fs.ErrNotExist
+	}
+	return n, err
+}
+
+func (s *followed) stopReading(which func(uint64) bool) {
+	for n, f := range s.reading { //sojourn:unordered each by itself
+		if which(n) {
+			f.Close()
+			delete(s.reading, n)
+		}
+	}
+}
+
+func (s *followed) Close() error {
+	s.stopReading(func(uint64) bool { return true })
+	return s.files.Close()
+}
+
+// A standby follows what the process that leads writes.
+type standby struct {
+	store  shared
+	policy sojourn.Policy
+	blank  []byte   // its snapshot when it was new; nil if it has none
+	used   bool     // it is not new any more
+	at     *segment // that is read; nil if nothing has been
+	sum    uint32   // the checksum of what was used of it
+	cold   error    // why the policy is not what it was at the end of what was read; nil if it is
+	buf    []byte
+}
+
+// A standbyError says that another process leads.
+type standbyError struct {
+	leader string
+	cold   error
+}
+
+func (e *standbyError) Error() string {
+	s := "journal: a standby"
+	if e.leader != "" {
+		s += ": " + e.leader + " leads"
+	}
+	if e.cold != nil {
+		s += "; taking over will take as long as a start: " + e.cold.Error()
+	}
+	return s
+}
+
+func (e *standbyError) Unwrap() error { return ErrLocked }
+
+// Standby returns true: whoever calls Follow again may succeed.
+func (e *standbyError) Standby() bool { return true }
+
+// standBy makes a journal that follows.
+func (j *Journal) standBy(s shared, p sojourn.Policy) error {
+	y := &standby{store: s, policy: p}
+	if saves, ok := sojourn.As[sojourn.Snapshotter](p); ok {
+		if b, err := saves.AppendBinary(nil); err == nil {
+			y.blank = b
+		}
+	}
+	j.acc = account.New(p)
+	j.standby = y
+	j.failed.Store(true)
+	j.log.err = &standbyError{leader: s.Leader()}
+	if err := j.Follow(); err != nil && !errors.Is(err, ErrLocked) {
+		return err
+	}
+	return nil
+}
+
+// Follow reads what the process that leads has written since, and takes its place if it has gone. It returns nil if this process leads:
+// then the journal has all that the other one has written, and goes on as one that Open has restored. Otherwise the error wraps [ErrLocked] and
+// says who leads, if that is known; call Follow again soon. Until then Observe and all that would change the journal return that error, and Assign
+// declines. After any other error the journal is of no use.
+//
+// Taking over takes no longer than a write of the last segment, if the policy is the same with the same options as that of the process that
+// leads, and that one has Options.Another. Otherwise it may take as long as Open.
+//
+// TestFollow, TestFollowAnother
+func (j *Journal) Follow() error {
+	y := j.standby
+	if y == nil {
+		return j.log.failure()
+	}
+	y.read(j)
+	if err := y.store.Lead(); errors.Is(err, ErrLocked) {
+		err := &standbyError{y.store.Leader(), y.cold}
+		j.log.mu.Lock()
+		defer j.log.mu.Unlock()
+		j.log.err = err
+		return err
+	} else if err != nil {
+		return err
+	}
+	l := &j.log
+	l.mu.Lock()
+	j.standby, l.err = nil, nil
+	l.mu.Unlock()
+	err := y.lead(j)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		l.err = err
+	}
+	l.retry = j.opts.Retry
+	j.failed.Store(err != nil)
+	return err
+}
+
+// read uses what there is. If that is not possible, y.cold says why.
+func (y *standby) read(j *Journal) {
+	for tries := 0; tries < 3; tries++ {
+		if y.at == nil || y.cold != nil {
+			list, err := y.store.Segments()
+			if err != nil || len(list) == 0 || y.at != nil && y.at.number == list[len(list)-1] {
+				return // there is nothing new
+			}
+			if y.cold = y.load(j, list[len(list)-1]); y.cold != nil {
+				y.at = nil // what was read may have been replaced meanwhile
+				if !errors.Is(y.cold, fs.ErrNotExist) && !errors.Is(y.cold, ErrMissing) {
+					y.at = &segment{number: list[len(list)-1]}
+				}
+				continue
+			}
+		}
+		if y.cold = y.advance(j); y.cold == nil {
+			return
+		}
+		if errors.Is(y.cold, fs.ErrNotExist) {
+			y.at = nil // it was replaced by its state
+		}
+	}
+}
+
+// renew makes the policy new.
+func (y *standby) renew() error {
+	if !y.used {
+		y.used = true
+		return nil
+	}
+	saves, ok := sojourn.As[sojourn.Snapshotter](y.policy)
+	if !ok || y.blank == nil {
+		return errors.New("the policy has no snapshots")
+	}
+	return saves.UnmarshalBinary(y.blank)
+}
+
+// load makes the policy what it was at the end of a segment.
+func (y *standby) load(j *Journal, number uint64) error {
+	if err := y.renew(); err != nil {
+		return err
+	}
+	c, err := openChain(y.store, number)
+	if err != nil {
+		return err
+	}
+	j.head = c.last().head
+	if err := j.replay(c, y.policy); err != nil {
+		return err
+	}
+	g := c.last()
+	y.sum = crc32.Checksum(g.data[:g.at], castagnoli)
+	y.at = &segment{file: g.file, number: g.number, from: g.at, at: g.at, body: g.body, ended: g.ended}
+	y.at.dec.last = g.dec.last
+	return nil
+}
+
+// advance uses what was appended since.
+func (y *standby) advance(j *Journal) error {
+	for {
+		g := y.at
+		_, err := y.store.ReadAt(g.number+1, make([]byte, 1), 0)
+		next := err == nil // then the segment is whole
+		for more := true; more; {
+			if more, err = y.use(j, g); errors.Is(err, fs.ErrNotExist) && !next {
+				return nil // it was written anew, with the same bytes
+			} else if err != nil {
+				return err
+			}
+		}
+		if !next {
+			return nil
+		}
+		if len(g.data) > 0 {
+			return fs.ErrNotExist
+		}
+		h, err := openSegment(y.store, g.number+1)
+		if err != nil {
+			return err
+		}
+		if !h.follows {
+			return fs.ErrNotExist // its state may be another one
+		}
+		j.head = h.head
+		y.sum = crc32.Checksum(h.data[:h.at], castagnoli)
+		y.at = &segment{file: h.file, number: h.number, from: h.at, at: h.at, body: h.body}
+		y.at.dec.last = h.dec.last
+	}
+}
+
+// use uses some more of a segment, and reports whether there was any.
+func (y *standby) use(j *Journal, g *segment) (more bool, err error) {
+	if y.buf == nil {
+		y.buf = make([]byte, overflow)
+	}
+	n, err := y.store.ReadAt(g.number, y.buf, g.end())
+	if err != nil && err != io.EOF {
+		g.data = nil // it may have been cut off
+		return false, err
+	}
+	g.data = append(g.data, y.buf[:n]...)
+	g.torn = false
+	start := g.at
+	defer func() {
+		used := int(g.at - start)
+		y.sum = crc32.Update(y.sum, castagnoli, g.data[:used])
+		g.data = append(g.data[:0], g.data[used:]...)
+		g.from = g.at
+	}()
+	return n > 0, ask(func() error { return g.read((*asker)(j)) })
+}
+
+// lead takes over. Nobody else writes.
+func (y *standby) lead(j *Journal) error {
+	list, err := y.store.Segments()
+	if err != nil {
+		return visible.Errorf("journal: %w", err)
+	}
+	if len(list) == 0 {
+		return j.create(y.policy)
+	}
+	last := list[len(list)-1]
+	if y.read(j); y.cold != nil || y.at == nil || y.at.number != last {
+		return y.restore(j, list)
+	}
+	data, err := y.store.Read(last)
+	g := y.at
+	if err != nil || int64(len(data)) < g.at || crc32.Checksum(data[:g.at], castagnoli) != y.sum {
+		return y.restore(j, list)
+	}
+	g.data, g.from = data, 0
+	maps.DeleteFunc(j.owned, func(id sojourn.JobID, _ []byte) bool { return id > j.head.maxJob }) // its arrival may be what was torn
+	j.restored.Segment = last
+	if j.opts.Policy != "" {
+		j.head.name = j.opts.Policy
+	}
+	i := len(list) - 1
+	for i > 0 && list[i-1] == list[i]-1 {
+		i--
+	}
+	j.log.base = list[i] // or a later one: those before it are not needed then
+	return j.goOn(g)
+}
+
+// restore is what Open does.
+func (y *standby) restore(j *Journal, list []uint64) error {
+	if err := y.renew(); err != nil {
+		return visible.Errorf("journal: %w: open the journal again", err)
+	}
+	j.restored = Restored{}
+	return j.restore(list, y.policy)
+}
