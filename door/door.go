@@ -137,6 +137,9 @@ func (c *waitContext) Value(key any) any {
 // (TestGoneWhileWaiting).
 func (d *Door) Enter(ctx context.Context, q Request) (*Pass, error) {
 	if q.Estimate < 0 || q.Within < 0 {
+		d.mu.Lock()
+		d.refused++
+		d.mu.Unlock()
 		return nil, &Refusal{Status: 500, Why: ErrRequest, Cause: fmt.Errorf("estimate %v, within %v: want none that is negative", q.Estimate, q.Within)}
 	}
 	if ctx.Err() != nil {
@@ -228,13 +231,15 @@ func (p *Pass) Leave() {
 	}
 }
 
+// maxCost is the most that a request can have cost: beyond it a mean would not be exact.
+const maxCost = 1 << 53
+
 // Charge says what the request has cost so far, in a unit that all requests have in common, such as tokens: see [Charge].
 func (p *Pass) Charge(cost uint64) {
 	p.door.mu.Lock()
 	defer p.door.mu.Unlock()
 	if p.state == runs {
-		p.cost = cost
-		live.Charge(p.permit.Context(), cost)
+		p.cost = min(cost, maxCost)
 	}
 }
 
@@ -248,9 +253,9 @@ func passOf(ctx context.Context) *Pass {
 }
 
 // Charge says what the request of ctx has cost so far, in a unit that all requests have in common. It may be called while a
-// response is streamed; the last call before the request leaves counts. If no request calls it, costs are times in the handler. A request
+// response is streamed; the last call before the request leaves counts. Until three requests have called it, costs are times in the handler. A request
 // that does not, or says 0, where others do, is charged what such a time has cost of late (TestChargeOfFew): say 1 for what is free.
-// It does nothing if ctx comes from no request that a door has admitted (TestCharge).
+// A cost above 2^53 counts as 2^53, and a wrong one is paid by the tenant that said so, and by no other (TestWrongCharge). It does nothing if ctx comes from no request that a door has admitted (TestCharge).
 func Charge(ctx context.Context, cost uint64) {
 	if p := passOf(ctx); p != nil {
 		p.Charge(cost)

@@ -318,10 +318,13 @@ func TestBadInput(t *testing.T) {
 		t.Error("no pool: no error")
 	}
 	inDoor(t, 1, door.Options{}, func(t *testing.T, d *door.Door) {
-		for _, q := range []door.Request{{Estimate: -1}, {Within: -1}, {Estimate: math.MinInt64}} {
+		for i, q := range []door.Request{{Estimate: -1}, {Within: -1}, {Estimate: math.MinInt64}} {
 			var no *door.Refusal
-			if _, err := d.Enter(bg, q); !errors.As(err, &no) || no.Status != 500 || !errors.Is(err, door.ErrRequest) {
-				t.Errorf("%+v: %v, want 500", q, err)
+			if _, err := d.Enter(bg, q); !errors.As(err, &no) || no.Status != 500 || !errors.Is(err, door.ErrRequest) || no.Cause == nil || !strings.Contains(no.Cause.Error(), "negative") {
+				t.Errorf("%+v: %v, want 500, and a cause for who runs the server", q, err)
+			}
+			if n := d.Status().Refused; n != uint64(i+1) {
+				t.Errorf("%d are refused, want %d", n, i+1)
 			}
 		}
 		for _, q := range []door.Request{{Estimate: math.MaxInt64}, {Within: math.MaxInt64}, {Estimate: 1, Within: 1}} {
@@ -678,6 +681,76 @@ func TestChargeOfFew(t *testing.T) {
 		wg.Wait()
 		if a, b := got[0].Load(), got[1].Load(); math.Abs(float64(a)/float64(b)-1) > .05 {
 			t.Errorf("a has had %d and b %d, want the same", a, b)
+		}
+	})
+}
+
+// One tenant says once what is wrong by far, in any direction, before the others or between them. Tenants whose requests say nothing get as much as
+// those that say what they cost, and the others' price is what it was.
+func TestWrongCharge(t *testing.T) {
+	for _, wrong := range []uint64{1, 1e9, 1 << 53, 1 << 63, math.MaxUint64 - 9} {
+		for _, at := range []time.Duration{0, 99 * time.Second} {
+			inDoor(t, 2, door.Options{}, func(t *testing.T, d *door.Door) {
+				ctx, cancel := context.WithTimeout(bg, 1000*time.Second)
+				defer cancel()
+				var got [3]atomic.Int64
+				var wg sync.WaitGroup
+				one := func(i int, charge uint64) bool {
+					p, err := d.Enter(ctx, door.Request{Tenant: string("abc"[i])})
+					if err != nil {
+						return false
+					}
+					time.Sleep(time.Second)
+					if charge > 0 {
+						p.Charge(charge)
+					}
+					p.Leave()
+					got[i].Add(1)
+					return true
+				}
+				wg.Go(func() { time.Sleep(at); one(1, wrong) })
+				time.Sleep(1) // b is first if it comes at 0
+				for i := range 20 {
+					wg.Go(func() {
+						for one(i%2*2, uint64(100*(1-i%2))) {
+						}
+					})
+				}
+				wg.Wait()
+				if a, c := float64(got[0].Load()), float64(got[2].Load()); math.Abs(a/c-1) > .05 {
+					t.Errorf("b has said %d after %v: a has had %v and c %v, want the same", wrong, at, a, c)
+				}
+			})
+		}
+	}
+}
+
+// A cost above 2^53 counts as 2^53: who has said the greatest number has the same debt.
+func TestHugeCosts(t *testing.T) {
+	inDoor(t, 2, door.Options{}, func(t *testing.T, d *door.Door) {
+		ctx, cancel := context.WithTimeout(bg, 200*time.Second)
+		defer cancel()
+		var got [2]int64
+		var wg sync.WaitGroup
+		for i, first := range []uint64{1 << 53, math.MaxUint64} {
+			for range 5 {
+				wg.Go(func() {
+					for charge := first; ; charge = 1 {
+						p, err := d.Enter(ctx, door.Request{Tenant: string("ab"[i])})
+						if err != nil {
+							return
+						}
+						time.Sleep(time.Second)
+						p.Charge(charge)
+						p.Leave()
+						atomic.AddInt64(&got[i], 1)
+					}
+				})
+			}
+		}
+		wg.Wait()
+		if math.Abs(float64(got[0]-got[1])) > 6 {
+			t.Errorf("got %v, want the same", got)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package door
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/live"
@@ -23,25 +24,26 @@ func (d *Door) start(p *Pass) {
 func (d *Door) finish(p *Pass) {
 	held := time.Since(p.since).Seconds()
 	cost := held
-	switch {
-	case p.cost > 0 && !d.priced:
-		d.price()
-		d.cost, d.priced = float64(p.cost), true
-		fallthrough
-	case p.cost > 0:
-		cost = float64(p.cost)
-		d.paid += float64((cost - d.paid) / 64)
-		d.paidFor += float64((held - d.paidFor) / 64)
-	case d.priced:
-		cost = max(held*d.paid/max(d.paidFor, 1e-9), 1)
-		live.Charge(p.permit.Context(), uint64(min(cost, 1<<62)))
+	if p.cost > 0 {
+		d.paid.add(float64(p.cost))
+		d.paidFor.add(max(held, 1e-3)) // a price for no time would be none
+		if !d.priced && len(d.paid.first) == 3 {
+			d.price()
+		}
+	}
+	if d.priced {
+		cost = min(max(held*d.paid.mean/d.paidFor.mean, 1), maxCost)
+		if p.cost > 0 {
+			cost = float64(p.cost)
+		}
+		live.Charge(p.permit.Context(), uint64(cost))
 	}
 	t := p.t
 	if p.priced == d.priced {
 		t.tag -= p.guess
 	}
 	t.tag += cost
-	d.cost += float64((cost - d.cost) / 64)
+	d.cost.add(cost)
 	t.ended = min(t.ended+1, 16)
 	t.cost += (cost - t.cost) / float64(t.ended)
 	t.held += (held - t.held) / float64(t.ended)
@@ -51,19 +53,38 @@ func (d *Door) finish(p *Pass) {
 	d.held += float64((held - d.held) / 64)
 }
 
-// price is called when the first request says what it has cost: what was charged before was time, and all are level again, as in
-// package fair.
+// price is called when three requests have said what they have cost: of fewer nobody could tell that one is wrong. What was charged before
+// was time, and all are level again, as in package fair.
 func (d *Door) price() {
-	d.at = 0
+	d.priced, d.at, d.cost = true, 0, robust{}
 	for _, t := range d.tenants { //sojourn:unordered each by itself
 		t.tag, t.cost, t.ended = 0, 0, 0
 	}
 }
 
+// A robust is a mean of late that no single value moves far, however wrong: the median of the first five values, then a mean in which each further
+// value counts a 64th, and as 16 times the mean at most, so that it raises the mean by less than a quarter. A median throughout would be
+// wrong where most requests are cheap and a few dear, and a geometric mean is below what all have paid; but for the tail beyond 16 times
+// the mean, this is neither.
+type robust struct {
+	first []float64 // sorted
+	mean  float64
+}
+
+func (m *robust) add(x float64) {
+	if len(m.first) < 5 {
+		m.first = append(m.first, x)
+		slices.Sort(m.first)
+		m.mean = m.first[(len(m.first)-1)/2]
+		return
+	}
+	m.mean += float64((min(x, max(16*m.mean, 1e-3)) - m.mean) / 64) // up from 0 as well
+}
+
 // meanCost returns what a request of a tenant is thought to cost.
 func (d *Door) meanCost(t *tenant) float64 {
 	if t.ended == 0 {
-		return d.cost
+		return d.cost.mean
 	}
 	return t.cost
 }

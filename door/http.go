@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -30,7 +31,7 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 		if early {
 			err := d.full(poolName(q.Tenant, d.o.Paths))
 			if err != nil {
-				d.refuse(w, r, err)
+				d.refuse(w, r, q.Tenant, err)
 				return
 			}
 			if body, err = d.read(r); err != nil {
@@ -40,7 +41,7 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 		}
 		p, err := d.Enter(r.Context(), q)
 		if err != nil {
-			d.refuse(w, r, err)
+			d.refuse(w, r, q.Tenant, err)
 			return
 		}
 		defer p.Leave()
@@ -62,14 +63,18 @@ func (d *Door) short(r *http.Request) bool {
 	return r.ProtoMajor == 1 && r.Body != nil && r.ContentLength > 0 && r.ContentLength <= int64(d.o.Buffer)
 }
 
-// read reads the body of a request, and returns one that has it all. A body that is longer than a middleware allows is for the handler, which
-// sees that. Any other error ends the request: the server does not watch a connection whose body has failed, so that the context would never end.
+// read reads the body of a request, and returns one that has it all. A middleware may have put a longer one in its place: the rest is then for
+// the handler to read. So is an error of a middleware, as of a body that is longer than it allows or is no gzip: the client is there. An error
+// of the connection ends the request: the server does not watch a connection whose body has failed, so that the context would never end.
 func (d *Door) read(r *http.Request) (io.ReadCloser, error) {
 	d.reading.Add(1)
 	defer d.reading.Add(-1)
-	data, err := io.ReadAll(r.Body)
+	data, err := io.ReadAll(io.LimitReader(r.Body, int64(d.o.Buffer)+1))
 	all := io.Reader(bytes.NewReader(data))
-	if errors.As(err, new(*http.MaxBytesError)) {
+	switch {
+	case err == nil && len(data) > d.o.Buffer:
+		all = io.MultiReader(all, r.Body)
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, new(net.Error)):
 		all, err = io.MultiReader(all, failure{err}), nil
 	}
 	return struct {
@@ -78,14 +83,18 @@ func (d *Door) read(r *http.Request) (io.ReadCloser, error) {
 	}{all, r.Body}, err // the server may close its body early, and who reads ours does not see that
 }
 
-// unread answers a request whose body could not be read: the client has gone or is too slow.
+// unread answers a request whose body could not be read: the client is too slow or has gone. A body that ends too early may also be one that a
+// middleware unpacks, of a client that is there.
 func unread(w http.ResponseWriter, err error) {
 	w.Header().Set("Connection", "close")
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		http.Error(w, "the body came too late", http.StatusRequestTimeout)
-		return
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		http.Error(w, "the body ends too early", http.StatusBadRequest)
+	default:
+		w.WriteHeader(statusGone)
 	}
-	w.WriteHeader(statusGone)
 }
 
 // A failure is a reader that fails.
@@ -100,13 +109,15 @@ func call[T any](f func(*http.Request) T, r *http.Request) (t T) {
 	return t
 }
 
-func (d *Door) refuse(w http.ResponseWriter, r *http.Request, err error) {
+func (d *Door) refuse(w http.ResponseWriter, r *http.Request, tenant string, err error) {
 	var no *Refusal
-	switch {
+	switch ended := r.Context().Err() != nil; {
 	case errors.As(err, &no):
-	case r.Context().Err() != nil || errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled): // as the server says when the client has gone
 		w.WriteHeader(statusGone)
 		return
+	case ended: // by a middleware, for its own reason: the client is there
+		no = d.givenUp(poolName(tenant, d.o.Paths), err)
 	default:
 		no = &Refusal{Status: http.StatusInternalServerError, Why: ErrRequest, Cause: err}
 	}

@@ -3,6 +3,7 @@ package door_test
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"flag"
@@ -449,6 +450,126 @@ func TestBodyThatFails(t *testing.T) {
 	srv.Close()
 	if err := d.Close(bg); err != nil {
 		t.Error(err)
+	}
+}
+
+// unpack is a middleware that puts an unpacked body in the place of what the client has sent.
+func unpack(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		z, err := gzip.NewReader(r.Body)
+		if err != nil {
+			http.Error(w, "no gzip", http.StatusBadRequest)
+			return
+		}
+		r.Body = z
+		next.ServeHTTP(w, r)
+	})
+}
+
+func packed(data []byte) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write(data)
+	_ = z.Close()
+	return b.Bytes()
+}
+
+// A reader that counts what is read of it.
+type counting struct {
+	io.Reader
+	n *atomic.Int64
+}
+
+func (c counting) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// No more than Buffer bytes, and one, are read of a body before its request waits, however long it is behind a middleware that unpacks it. The
+// handler reads all of it.
+func TestBodyThatIsUnpacked(t *testing.T) {
+	for _, size := range []int{0, 1, 999, 1000, 1001, 1 << 20} {
+		d := mustDoor(t, 1, door.Options{Buffer: 1000})
+		first := must(d.Enter(bg, door.Request{}))
+		var read atomic.Int64
+		h := d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			data, err := io.ReadAll(r.Body)
+			fmt.Fprint(w, len(data), len(bytes.Trim(data, "x")), err)
+		}))
+		r := httptest.NewRequest("POST", "/", counting{strings.NewReader(strings.Repeat("x", size)), &read})
+		r.ContentLength = 100 // of what was packed
+		w := httptest.NewRecorder()
+		done := make(chan bool)
+		go func() { h.ServeHTTP(w, r); close(done) }()
+		waitFor(t, "it waits", func() bool { return d.Status().Waiting == 1 })
+		if n := int(read.Load()); n != min(size, 1001) {
+			t.Errorf("%d bytes of %d are read before it waits, want %d", n, size, min(size, 1001))
+		}
+		first.Leave()
+		<-done
+		if want := fmt.Sprint(size, 0, error(nil)); w.Body.String() != want {
+			t.Errorf("the handler has read %q, want %q", w.Body, want)
+		}
+		if err := d.Close(bg); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A body that a middleware cannot unpack is for the handler, as without a door. One that ends too early may be of a client that is there, and is answered.
+func TestBodyThatIsNoGzip(t *testing.T) {
+	d := mustDoor(t, 1, door.Options{})
+	srv := serve(t, 1, unpack(d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.ReadAll(r.Body); err != nil {
+			http.Error(w, "the handler says so", http.StatusBadRequest)
+		}
+	}))))
+	damaged := packed([]byte("hello"))
+	damaged[len(damaged)-6] ^= 1 // in the checksum
+	for want, data := range map[string][]byte{"the handler says so\n": damaged, "the body ends too early\n": damaged[:len(damaged)-8], "": packed([]byte("hello"))} {
+		resp, err := http.Post(srv.URL, "", bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, _ := io.ReadAll(resp.Body); string(text) != want || want != "" && resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s %q, want %q", resp.Status, text, want)
+		}
+		_ = resp.Body.Close()
+	}
+	srv.Close()
+	if err := d.Close(bg); err != nil {
+		t.Error(err)
+	}
+}
+
+// If the context of a request ends for another reason than that its client has gone, the client is told when to come again: a middleware does not let it wait
+// for longer.
+func TestGivenUpByTheServer(t *testing.T) {
+	for _, cause := range []error{nil, errors.New("of a middleware"), context.Canceled} {
+		inDoor(t, 1, door.Options{}, func(t *testing.T, d *door.Door) {
+			p := must(d.Enter(bg, door.Request{}))
+			time.Sleep(10 * time.Second)
+			p.Leave() // from now on the door knows how long requests take
+			p = must(d.Enter(bg, door.Request{}))
+			ctx, cancel := context.WithTimeout(bg, time.Minute)
+			ctx, end := context.WithCancelCause(ctx)
+			defer cancel()
+			defer end(nil)
+			if cause != nil {
+				end(cause)
+			}
+			w := httptest.NewRecorder()
+			d.Wrap(new(backend)).ServeHTTP(w, httptest.NewRequest("GET", "/", nil).WithContext(ctx))
+			code, after, refused := 503, "10", uint64(1)
+			if errors.Is(cause, context.Canceled) {
+				code, after, refused = 499, "", 0 // the client has gone
+			}
+			if w.Code != code || w.Header().Get("Retry-After") != after || (w.Body.Len() > 0) != (code == 503) || strings.Contains(w.Body.String(), "middleware") || d.Status().Refused != refused {
+				t.Errorf("%v: %d %v %q, %d refused; want %d after %q, %d", cause, w.Code, w.Header(), w.Body, d.Status().Refused, code, after, refused)
+			}
+			p.Leave()
+		})
 	}
 }
 

@@ -22,11 +22,11 @@ type line struct {
 	promised int        // places in the line that are kept
 	next     time.Time  // when the last place that was promised is due
 	held     float64    // mean time in the handler of late, in seconds
-	cost     float64    // mean cost of late
+	cost     robust     // mean cost of late
 	at       float64    // virtual time: see expect.go
 
-	priced        bool    // some request has said what it has cost
-	paid, paidFor float64 // what those that said so have cost of late, and how long they were in the handler
+	priced        bool   // costs are what requests say, and not times
+	paid, paidFor robust // what those that said so have cost of late, and how long they were in the handler
 
 	admitted uint64
 	refused  uint64
@@ -236,6 +236,15 @@ func (d *Door) late(p *Pass) {
 	if p.state == waits {
 		d.send(p, ErrTooLong, seconds(d.soon(p.t, time.Now())))
 	}
+}
+
+// givenUp returns the refusal of a request that a middleware would not let wait for longer.
+func (d *Door) givenUp(name string, cause error) *Refusal {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.refused++
+	t := cmp.Or(d.tenants[name], &tenant{tag: d.at})
+	return &Refusal{Status: 503, After: max(seconds(d.soon(t, time.Now())), time.Second), Why: ErrTooLong, Cause: cause}
 }
 
 // send refuses a request that waits.
