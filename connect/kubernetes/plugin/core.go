@@ -1,0 +1,654 @@
+package plugin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/account"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
+	"github.com/sojourn-sched/sojourn/driver"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-helpers/resource"
+)
+
+const (
+	window    = 16                    // the most pods in flight, and the most tasks of a job that are ready
+	flight    = 5 * time.Second       // a pod that kube-scheduler has not tried by then waits anew
+	unknown   = 10 * time.Second      // a pod whose Job is not known by then passes
+	tick      = time.Second           // between two looks at what takes too long
+	firstLook = 20 * time.Millisecond // after the first miss of a shape, until it is tried anew though nothing is known to have changed
+	lastLook  = 10 * time.Second      // the same after many
+)
+
+// A core owns the policy. It is for one goroutine. The slots of the policy are tokens: one for each pod that is bound or in
+// flight, and some that are free while a pod waits that may fit.
+type core struct {
+	name     string // of the profile
+	limits   kubernetes.Limits
+	truth    *account.Account
+	driver   *driver.Driver
+	features sojourn.Features
+	plugin   *Plugin
+
+	ready   bool // all that was there at the start is known
+	jobs    map[types.UID]*job
+	byID    map[sojourn.JobID]*job
+	pods    map[types.UID]*pod // of Jobs, until they end
+	shapes  map[string]*shape
+	touched []*job    // to look at in settle
+	flying  []*pod    // in flight
+	called  bool      // kube-scheduler has tried a pod: this replica leads
+	looked  time.Time // when the last tick was
+
+	free     []sojourn.SlotID // free tokens
+	spare    []sojourn.SlotID // numbers of tokens that are gone
+	busy     int              // tokens that are not free
+	fits     int              // since the last miss: one more pod may be in flight after each
+	version  int              // grows whenever there may be more room
+	tried    int              // the version at which the pod was tried for which a node is kept
+	nextJob  sojourn.JobID
+	nextSlot sojourn.SlotID
+}
+
+// A job is a Job, and a job of the policy from its first pod on. Its tasks stand for any of its pods.
+type job struct {
+	obj     *batchv1.Job // nil while it is not known
+	id      sojourn.JobID
+	spec    *sojourn.Job
+	done    int      // pods that had succeeded when it arrived
+	fresh   uint32   // tasks from here on are held, and never were ready
+	idle    []uint32 // other tasks that are held
+	pending []uint32 // tasks that are ready
+	queue   []*pod   // that wait, the oldest first
+	blocked bool     // its first pod would not fit
+	said    string   // why its pods pass
+	touched bool
+}
+
+type state uint8
+
+const (
+	unseen  state = iota // has gates
+	waiting              // in the queue of its job
+	picked               // in flight
+	placed               // has a node
+	passing              // is not ordered
+)
+
+type pod struct {
+	obj     *corev1.Pod
+	job     *job
+	shape   *shape
+	state   state
+	a       sojourn.Assignment // while picked or placed
+	since   time.Time          // when it came, or was picked
+	version int                // when it was picked
+}
+
+// A shape is what pods have in common that fit on the same nodes.
+type shape struct {
+	waiting int // pods
+	blocked []*job
+	full    bool // none fits
+	misses  int  // since the last fit, after what might have made room
+	looks   int  // since something might have made room
+	version int  // when the one was picked that missed last
+	missed  time.Time
+}
+
+func newCore(policy sojourn.Policy, name string, limits kubernetes.Limits, p *Plugin, now func() sojourn.Time) (*core, error) {
+	c := &core{
+		name: name, limits: limits, truth: account.New(policy), plugin: p,
+		jobs: map[types.UID]*job{}, byID: map[sojourn.JobID]*job{}, pods: map[types.UID]*pod{}, shapes: map[string]*shape{},
+	}
+	if c.features = sojourn.Supports(c.truth); c.features&sojourn.FeatureHeld == 0 {
+		return nil, errors.New("the policy makes promises about slots, which are not known here")
+	}
+	var err error
+	c.driver, err = driver.New(c.truth, driver.Options{Now: now})
+	return c, err
+}
+
+// must reports an event that fits, unless this package is wrong.
+func (c *core) must(ev sojourn.Event) {
+	if err := c.driver.Observe(ev); err != nil {
+		panic(fmt.Sprintf("plugin: %v", err))
+	}
+}
+
+// job returns the Job of a UID, which may not be known.
+func (c *core) job(uid types.UID) *job {
+	j := c.jobs[uid]
+	if j == nil {
+		j = &job{}
+		c.jobs[uid] = j
+	}
+	return j
+}
+
+// jobSeen hears of a Job, in whatever state.
+func (c *core) jobSeen(o *batchv1.Job) {
+	if batch.Over(o) {
+		c.jobGone(o)
+		return
+	}
+	j := c.job(o.UID)
+	j.obj = o
+	c.touch(j)
+	for _, p := range slices.Clone(j.queue) {
+		if p.obj.Spec.NodeName != "" {
+			c.place(p)
+		}
+	}
+}
+
+// jobGone hears that a Job needs no more pods.
+func (c *core) jobGone(o *batchv1.Job) {
+	j := c.jobs[o.UID]
+	if j == nil {
+		return
+	}
+	delete(c.jobs, o.UID)
+	delete(c.byID, j.id)
+	j.obj = nil
+	if c.live(j) {
+		c.must(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: j.id}})
+	}
+}
+
+// live reports whether the policy has a job that was not cancelled.
+func (c *core) live(j *job) bool {
+	l, ok := c.truth.Job(j.id)
+	return j.id != 0 && ok && !l.Cancelled
+}
+
+// arrive tells the policy of a job, or of one anew whose tasks are all done and which has a pod all the same.
+func (c *core) arrive(j *job) error {
+	done := int(j.obj.Status.Succeeded)
+	if u := j.obj.Status.UncountedTerminatedPods; u != nil {
+		done += len(u.Succeeded)
+	}
+	spec, err := c.limits.Describe(j.obj, max(1, tasksOf(j.obj)-done))
+	if err != nil {
+		return err
+	}
+	spec.ID, spec.Phases[0].Held = c.nextJob+1, true
+	if p := j.queue[0].obj.Spec.Priority; p != nil && c.features&sojourn.FeaturePriority != 0 {
+		spec.Priority = *p
+	}
+	ev := sojourn.Event{Kind: sojourn.JobArrived, Job: spec}
+	if !c.ready {
+		ev.Kind, ev.Service = sojourn.JobAdopted, max(0, time.Since(j.obj.CreationTimestamp.Time))
+	}
+	if err := c.driver.Observe(ev); err != nil {
+		return err
+	}
+	c.nextJob++
+	delete(c.byID, j.id)
+	c.byID[spec.ID] = j
+	j.id, j.spec, j.done, j.fresh, j.idle, j.pending = spec.ID, spec, done, 0, nil, nil
+	return nil
+}
+
+// enrol sees to it that the policy has a job of which a pod waits. If the policy refuses it, its pods pass.
+func (c *core) enrol(j *job) bool {
+	switch {
+	case j.obj == nil:
+		return false
+	case c.live(j):
+		return true
+	}
+	err := c.arrive(j)
+	if err != nil {
+		c.passAll(j, kubernetes.Refusal(err))
+	}
+	return err == nil
+}
+
+// passAll lets the pods of a job that wait pass, and says why.
+func (c *core) passAll(j *job, why string) {
+	if j.said != why {
+		j.said = why
+		c.plugin.word(j.queue[0].obj, "NotOrdered", "pods of this Job are scheduled as without the policy: "+why)
+	}
+	for _, p := range slices.Clone(j.queue) {
+		c.pass(p)
+	}
+}
+
+// pass lets a pod that waits go on as without the policy.
+func (c *core) pass(p *pod) {
+	c.withdraw(p)
+	p.state = passing
+	c.plugin.start(p.obj, true)
+}
+
+// task makes one more task of a job ready, and returns false if there is none. Completions that were added are told to the policy.
+func (c *core) task(j *job) (uint32, bool) {
+	var i uint32
+	if k := len(j.idle); k > 0 {
+		i, j.idle = j.idle[k-1], j.idle[:k-1]
+	} else {
+		if tasks := j.spec.Phases[0].Tasks; int(j.fresh) == tasks {
+			spec := *j.spec
+			spec.Phases = slices.Clone(spec.Phases)
+			spec.Phases[0].Tasks = tasksOf(j.obj) - j.done
+			if spec.Phases[0].Tasks <= tasks || c.driver.Observe(sojourn.Event{Kind: sojourn.JobRevised, Job: &spec}) != nil {
+				return 0, false
+			}
+			j.spec = &spec
+		}
+		i = j.fresh
+		j.fresh++
+	}
+	c.must(sojourn.Event{Kind: sojourn.TaskReady, Task: sojourn.TaskID{Job: j.id, Index: i}})
+	return i, true
+}
+
+// sync makes as many tasks of a job ready as pods of it may start at once.
+func (c *core) sync(j *job) {
+	if len(j.queue) > 0 && !c.enrol(j) || !c.live(j) {
+		return
+	}
+	want := min(len(j.queue), window)
+	if j.blocked {
+		want = 0
+	}
+	for len(j.pending) < want {
+		i, ok := c.task(j)
+		if !ok {
+			return
+		}
+		j.pending = append(j.pending, i)
+	}
+	for k := len(j.pending); k > want; k-- {
+		i := j.pending[k-1]
+		j.pending, j.idle = j.pending[:k-1], append(j.idle, i)
+		c.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: j.id, Index: i}})
+	}
+}
+
+func (c *core) syncAll() {
+	for i := 0; i < len(c.touched); i++ {
+		c.touched[i].touched = false
+		c.sync(c.touched[i])
+	}
+	c.touched = c.touched[:0]
+}
+
+// restored hears that all is known that was there at the start.
+func (c *core) restored() {
+	c.syncAll()
+	c.ready = true
+}
+
+// touch has a job looked at in the next settle.
+func (c *core) touch(j *job) {
+	if !j.touched {
+		j.touched = true
+		c.touched = append(c.touched, j)
+	}
+}
+
+// pod hears of a pod, in whatever state.
+func (c *core) pod(o *corev1.Pod) {
+	ended := o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed
+	if ended && o.Spec.NodeName != "" {
+		c.version++
+	}
+	p := c.pods[o.UID]
+	switch {
+	case ended || o.DeletionTimestamp != nil: // its Job replaces it
+		c.end(o, o.Status.Phase == corev1.PodSucceeded)
+		return
+	case p == nil && (o.Spec.SchedulerName != c.name || jobOf(o) == nil):
+		return
+	case p == nil:
+		p = &pod{since: time.Now()}
+		c.pods[o.UID] = p
+	}
+	turn := o.Status.NominatedNodeName != "" && p.obj != nil && p.obj.Status.NominatedNodeName == "" // by preemption, or since it is kept
+	p.obj = o
+	switch owner := jobOf(o); {
+	case p.state == waiting && owner == nil: // its Job was deleted, and left it
+		c.pass(p)
+	case p.state == unseen && owner != nil && len(o.Spec.SchedulingGates) == 0:
+		p.job = c.job(owner.UID)
+		c.wait(p, len(p.job.queue))
+	}
+	switch {
+	case o.Spec.NodeName != "":
+		c.place(p)
+	case turn:
+		c.plugin.start(o, false)
+	}
+}
+
+// podGone hears that a pod was deleted.
+func (c *core) podGone(o *corev1.Pod) {
+	if o.Spec.NodeName != "" {
+		c.version++
+	}
+	c.end(o, false)
+}
+
+// grown hears of a node that is new, or another one than before.
+func (c *core) grown() {
+	c.version++
+	for _, s := range c.shapes { //sojourn:unordered
+		s.misses = min(s.misses, 1)
+	}
+}
+
+// wait puts a pod into the queue of its job.
+func (c *core) wait(p *pod, at int) {
+	key := shapeOf(p.obj)
+	if c.shapes[key] == nil {
+		c.shapes[key] = &shape{}
+	}
+	p.state, p.shape = waiting, c.shapes[key]
+	p.shape.waiting++
+	p.job.queue = slices.Insert(p.job.queue, at, p)
+	c.touch(p.job)
+}
+
+// withdraw takes a pod out of the queue of its job.
+func (c *core) withdraw(p *pod) {
+	p.job.queue = slices.DeleteFunc(p.job.queue, func(q *pod) bool { return q == p })
+	p.shape.waiting--
+	c.touch(p.job)
+}
+
+// token returns a new token, which the policy is told of.
+func (c *core) token() sojourn.SlotID {
+	id := c.nextSlot
+	if k := len(c.spare); k > 0 {
+		id, c.spare = c.spare[k-1], c.spare[:k-1]
+	} else {
+		c.nextSlot++
+	}
+	c.must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}})
+	return id
+}
+
+// fund makes so many tokens free.
+func (c *core) fund(n int) {
+	for len(c.free) < n {
+		c.free = append(c.free, c.token())
+	}
+	for k := len(c.free); k > n; k-- {
+		id := c.free[k-1]
+		c.free, c.spare = c.free[:k-1], append(c.spare, id)
+		c.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: id}})
+	}
+}
+
+// settle lets pods start whose turn it is, and returns how long to wait for the next call.
+func (c *core) settle() time.Duration {
+	if !c.ready {
+		return tick
+	}
+	now := time.Now()
+	sleep := min(c.expire(now), c.look(now))
+	c.syncAll()
+	for tokens := min(max(c.fits, 1), window) - len(c.flying); ; {
+		if tokens <= 0 || !c.open() {
+			c.fund(0)
+			break
+		}
+		c.fund(tokens)
+		r := c.driver.Settle()
+		if r.Err != nil {
+			panic(r.Err)
+		}
+		sleep = min(sleep, r.Sleep)
+		started := 0
+		for _, a := range r.Starts {
+			if c.pick(a, now) {
+				started++
+			}
+		}
+		tokens -= started
+		if started == len(r.Starts) { // no pod was refused, for which another one may do
+			if started > 0 || len(c.flying) > 0 || tokens >= window+c.busy/8 {
+				break
+			}
+			tokens *= 2 // the policy keeps some free, and there may be more room
+		}
+		c.syncAll()
+	}
+	if uid, over := c.plugin.kept(now); c.pods[uid] != nil && (over || c.tried != c.version) {
+		c.tried = c.version
+		c.plugin.start(c.pods[uid].obj, false)
+	}
+	if len(c.touched) > 0 { // more of their pods may start
+		return 0
+	}
+	return max(0, sleep)
+}
+
+// open reports whether a pod waits that may fit.
+func (c *core) open() bool {
+	for _, s := range c.shapes { //sojourn:unordered
+		if s.waiting > 0 && !s.full {
+			return true
+		}
+	}
+	return false
+}
+
+// pick lets the first pod of a job start, unless it would not fit.
+func (c *core) pick(a sojourn.Assignment, now time.Time) bool {
+	j := c.byID[a.Task.Job]
+	p := j.queue[0]
+	j.pending = slices.DeleteFunc(j.pending, func(i uint32) bool { return i == a.Task.Index })
+	c.free = slices.DeleteFunc(c.free, func(id sojourn.SlotID) bool { return id == a.Slot })
+	c.busy++
+	p.a = a
+	if p.shape.full {
+		c.give(p, driver.Refused(a))
+		if !j.blocked {
+			j.blocked = true
+			p.shape.blocked = append(p.shape.blocked, j)
+		}
+		return false
+	}
+	c.withdraw(p)
+	p.state, p.since, p.version = picked, now, c.version
+	c.flying = append(c.flying, p)
+	c.plugin.start(p.obj, false)
+	return true
+}
+
+// give reports the end of an attempt. Its token is free, and its task ready unless it is done.
+func (c *core) give(p *pod, ev sojourn.Event) {
+	c.must(ev)
+	c.free = append(c.free, p.a.Slot)
+	c.busy--
+	if now, _ := c.truth.Task(p.a.Task); now == account.Pending {
+		p.job.pending = append(p.job.pending, p.a.Task.Index)
+	}
+	c.touch(p.job)
+}
+
+// look lets pods try again whose shape may fit now. It returns how long to wait for the next look.
+func (c *core) look(now time.Time) time.Duration {
+	sleep := driver.Never
+	for key, s := range c.shapes { //sojourn:unordered
+		if s.full {
+			wait := min(firstLook<<min(2*(s.looks-1), 20), lastLook)
+			if c.version != s.version {
+				wait = min(firstLook<<min(s.misses-1, 20)-firstLook, time.Second)
+			}
+			if left := s.missed.Add(wait).Sub(now); left > 0 {
+				sleep = min(sleep, left)
+				continue
+			}
+			s.full = false
+		}
+		for _, j := range s.blocked {
+			j.blocked = false
+			c.touch(j)
+		}
+		if s.blocked = nil; s.waiting == 0 {
+			delete(c.shapes, key)
+		}
+	}
+	return sleep
+}
+
+// fit hears that a pod has a node.
+func (c *core) fit(uid types.UID) {
+	c.called = true
+	if p := c.pods[uid]; p != nil {
+		c.place(p)
+	}
+}
+
+// place notes that a pod has a node, whoever has given it.
+func (c *core) place(p *pod) {
+	switch p.state {
+	case picked:
+		c.flying = slices.DeleteFunc(c.flying, func(q *pod) bool { return q == p })
+		p.state = placed
+		c.fits++
+		if s := p.shape; !s.full {
+			s.misses = 0
+		}
+	case waiting: // somebody else has bound it, or this scheduler before a restart
+		j := p.job
+		if !c.enrol(j) {
+			return
+		}
+		c.withdraw(p)
+		c.sync(j)
+		i, ok := c.task(j)
+		if p.state = placed; !ok { // there are more pods than completions
+			p.state = passing
+			return
+		}
+		age := time.Duration(0)
+		if s := p.obj.Status.StartTime; s != nil {
+			age = max(0, time.Since(s.Time))
+		}
+		task := sojourn.TaskID{Job: j.id, Index: i}
+		_, last := c.truth.Task(task)
+		p.a = sojourn.Assignment{Task: task, Attempt: last + 1, Slot: c.token()}
+		c.must(sojourn.Event{Kind: sojourn.TaskAdopted, Task: task, Attempt: p.a.Attempt, Slot: sojourn.Slot{ID: p.a.Slot}, Service: age})
+		c.busy++
+	}
+}
+
+// miss hears that a pod fits nowhere, or was not bound after all.
+func (c *core) miss(uid types.UID) {
+	c.called = true
+	p := c.pods[uid]
+	switch {
+	case p == nil:
+	case p.state == picked:
+		c.back(p, driver.Refused(p.a))
+	case p.state == placed && p.obj.Spec.NodeName == "":
+		c.back(p, driver.Failed(p.a, sojourn.CauseSlotLost))
+	}
+}
+
+// back has a pod wait, before the others of its job, until its shape may fit.
+func (c *core) back(p *pod, ev sojourn.Event) {
+	c.flying = slices.DeleteFunc(c.flying, func(q *pod) bool { return q == p })
+	c.give(p, ev)
+	c.wait(p, 0)
+	s := p.shape
+	switch {
+	case s.full: // another one has missed meanwhile
+	case s.misses == 0 || s.version != p.version:
+		s.misses++
+		s.looks = 1
+	default:
+		s.looks++
+	}
+	s.full, s.version, s.missed, c.fits = true, p.version, time.Now(), 0
+}
+
+// end hears that a pod is over, or will never run.
+func (c *core) end(o *corev1.Pod, ok bool) {
+	p := c.pods[o.UID]
+	delete(c.pods, o.UID)
+	c.plugin.over(o.UID)
+	switch {
+	case p == nil:
+	case p.state == waiting:
+		c.withdraw(p)
+	case p.state == picked:
+		c.flying = slices.DeleteFunc(c.flying, func(q *pod) bool { return q == p })
+		c.give(p, driver.Refused(p.a))
+	case p.state == placed && ok:
+		c.give(p, driver.Finished(p.a))
+	case p.state == placed:
+		c.give(p, driver.Failed(p.a, sojourn.CauseTask))
+	}
+}
+
+// expire sees to what takes too long: pods that kube-scheduler has not tried, and pods without a Job.
+func (c *core) expire(now time.Time) time.Duration {
+	if left := c.looked.Add(tick).Sub(now); left > 0 {
+		return left
+	}
+	c.looked = now
+	for _, p := range slices.Clone(c.flying) {
+		if c.called && now.Sub(p.since) > flight {
+			c.plugin.stop(p.obj.UID)
+			c.back(p, driver.Refused(p.a))
+		}
+	}
+	for uid, j := range c.jobs { //sojourn:unordered
+		switch {
+		case j.obj != nil:
+		case len(j.queue) == 0:
+			delete(c.jobs, uid)
+		case now.Sub(j.queue[0].since) > unknown:
+			c.passAll(j, "the Job is not known")
+		}
+	}
+	return tick
+}
+
+// tasksOf returns how many pods of a Job must succeed. One without completions makes so many at a time.
+func tasksOf(o *batchv1.Job) int {
+	switch {
+	case o.Spec.Completions != nil:
+		return int(*o.Spec.Completions)
+	case o.Spec.Parallelism != nil:
+		return int(*o.Spec.Parallelism)
+	}
+	return 1
+}
+
+// shapeOf describes what decides where a pod fits.
+func shapeOf(o *corev1.Pod) string {
+	s := &o.Spec
+	var owner types.UID // where other pods decide, or objects of its own
+	special := s.Affinity != nil && (s.Affinity.PodAffinity != nil || s.Affinity.PodAntiAffinity != nil) || len(s.TopologySpreadConstraints)+len(s.ResourceClaims) > 0
+	for _, v := range s.Volumes {
+		special = special || v.PersistentVolumeClaim != nil || v.Ephemeral != nil
+	}
+	for _, c := range slices.Concat(s.InitContainers, s.Containers) {
+		for _, p := range c.Ports {
+			special = special || p.HostPort != 0
+		}
+	}
+	if special {
+		owner = jobOf(o).UID
+	}
+	text, err := json.Marshal([]any{resource.PodRequests(o, resource.PodResourcesOptions{}), s.NodeSelector, s.Affinity, s.Tolerations, s.Priority, owner})
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}

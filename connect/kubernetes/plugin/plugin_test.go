@@ -1,0 +1,347 @@
+package plugin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes"
+)
+
+func note(key, value string) func(*batchv1.Job) {
+	return func(o *batchv1.Job) { o.Annotations[key] = value }
+}
+
+// Pods of Jobs wait for their turn, and all others pass.
+func TestWhoWaits(t *testing.T) {
+	s := &stage{t: t}
+	p, err := newPlugin(nil, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owned := func(kind, version string) *corev1.Pod {
+		o := s.newPod("p", "a", 1)
+		o.OwnerReferences = []metav1.OwnerReference{{APIVersion: version, Kind: kind, Name: "x", UID: "x", Controller: new(true)}}
+		return o
+	}
+	nominated := owned("Job", "batch/v1")
+	nominated.Status.NominatedNodeName = "n"
+	group := owned("Job", "batch/v1")
+	group.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{}
+	for name, tc := range map[string]struct {
+		pod   *corev1.Pod
+		waits bool
+	}{
+		"of a Job":          {owned("Job", "batch/v1"), true},
+		"of nobody":         {s.newPod("p", "a", 1), false},
+		"of a ReplicaSet":   {owned("ReplicaSet", "apps/v1"), false},
+		"of somebody's Job": {owned("Job", "batch.example.com/v1"), false},
+		"nominated":         {nominated, false},
+		"of a group":        {group, false},
+	} {
+		if got := !p.PreEnqueue(t.Context(), tc.pod).IsSuccess(); got != tc.waits {
+			t.Errorf("%s: got waits %v, want %v", name, got, tc.waits)
+		}
+	}
+	if events, err := p.EventsToRegister(t.Context()); len(events) > 0 || err != nil {
+		t.Errorf("events: got %v, %v, want none", events, err)
+	}
+}
+
+func TestArgs(t *testing.T) {
+	s := &stage{t: t}
+	for args, want := range map[string]string{
+		"{}": "", "policy: hfsp": "", `{"policy":"fair:order=running","maxWeight":4,"minSize":"1s","patience":"-1s"}`: "",
+		"policy: nonsense": "nonsense", "polcy: hfsp": "polcy", "policy: rtmr": "promises", "patience: soon": "soon",
+	} {
+		_, err := newPlugin(&runtime.Unknown{Raw: []byte(args)}, s)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", args, err, want)
+		}
+	}
+}
+
+// Under fifo, Jobs start in the order in which they came, whatever kube-scheduler tries first, and few tries are in vain.
+func TestOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "policy: fifo", 4, 4, 4)
+		for i := range 20 {
+			s.job(fmt.Sprintf("j%02d", i), "a", 6, 6, 1, time.Second)
+		}
+		s.pass(time.Minute)
+		var order []string
+		for _, name := range s.out {
+			order = append(order, name[:3])
+		}
+		if len(order) != 120 || !slices.IsSorted(order) {
+			t.Errorf("got %d starts in the order %v", len(order), order)
+		}
+		if s.tries > 3*120 {
+			t.Errorf("%d tries for 120 pods", s.tries)
+		}
+	})
+}
+
+// A short Job that comes when the cluster is full and 200 pods of a long one wait goes next. No indexes, no sizes, no slots.
+func TestShortJobGoesFirst(t *testing.T) {
+	for _, policy := range []string{"default", "hfsp", "fair"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, "policy: "+policy, 8, 8)
+			s.job("long", "a", 216, 216, 1, 10*time.Second)
+			s.pass(15 * time.Second)
+			before := len(s.out)
+			s.job("short", "b", 2, 2, 1, time.Second)
+			s.pass(6 * time.Second) // the second wave of the long Job ends
+			if next := s.out[before:min(before+8, len(s.out))]; !slices.Contains(next, "short-1") || !slices.Contains(next, "short-2") {
+				t.Errorf("%s: got %v next, of %v", policy, next, s.out)
+			}
+		})
+	}
+}
+
+// The pods of a Job without completions, and of one that is given more of them, all start.
+func TestJobsOfUnknownSize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "", 4)
+		s.job("queue", "a", 0, 3, 1, time.Second, func(o *batchv1.Job) { o.Spec.Completions = nil })
+		j := s.job("grows", "a", 2, 2, 1, 5*time.Second)
+		s.pass(500 * time.Millisecond)
+		j.obj.Spec.Completions, j.obj.Spec.Parallelism = new(int32(4)), new(int32(4))
+		s.tellJob(j)
+		s.control(j)
+		s.pass(20 * time.Second)
+		if got := s.starts(); got["grows"] != 4 || got["queue"] < 6 {
+			t.Errorf("got starts %v", got)
+		}
+	})
+}
+
+// What fits passes what does not, and a large pod that has waited for its patience has a node kept.
+func TestLargePod(t *testing.T) {
+	for _, patience := range []string{"-1s", "20s"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, "{policy: fifo, patience: "+patience+"}", 4, 4)
+			for i := range 4 { // one of the small pods ends each second
+				s.job(fmt.Sprint("small", i), "a", 1000, 2, 1, 8*time.Second)
+				s.pass(time.Second)
+			}
+			s.job("large", "b", 1, 1, 4, time.Second)
+			s.pass(2 * time.Minute)
+			got := s.starts()
+			if want := map[string]int{"-1s": 0, "20s": 1}[patience]; got["large"] != want {
+				t.Errorf("patience %s: the large pod has started %d times, want %d", patience, got["large"], want)
+			}
+			if got["small0"] < 20 || s.p.keep.uid != "" {
+				t.Errorf("patience %s: got starts %v, and node kept for %q", patience, got, s.p.keep.uid)
+			}
+		})
+	}
+}
+
+// A node is kept for ten minutes at most.
+func TestNodeIsNotKeptForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "{policy: fifo, patience: 20s}", 4)
+		s.job("stays", "a", 1, 1, 1, 100*time.Hour)
+		s.job("small", "a", 10000, 3, 1, 5*time.Second)
+		s.pass(time.Second)
+		s.job("large", "b", 1, 1, 4, time.Second)
+		s.pass(time.Minute)
+		if s.p.keep.uid != "large-1" || s.p.keep.node != "n0" {
+			t.Fatalf("got node %q for %q", s.p.keep.node, s.p.keep.uid)
+		}
+		before := s.starts()["small"]
+		s.pass(9 * time.Minute)
+		if got := s.starts()["small"]; got != before {
+			t.Errorf("%d small pods have started on the node that is kept", got-before)
+		}
+		s.pass(5 * time.Minute)
+		if got := s.starts(); got["small"] == before || got["large"] != 0 {
+			t.Errorf("got starts %v, of which %d before", got, before)
+		}
+	})
+}
+
+// After a restart the policy is told of all that runs, and of the age of Jobs.
+func TestRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "policy: fifo", 5, 5)
+		s.job("one", "a", 30, 8, 1, 3*time.Second)
+		s.job("two", "b", 30, 8, 1, 4*time.Second)
+		s.pass(10 * time.Second)
+		running := map[types.UID]bool{}
+		for uid, p := range s.pods {
+			if p.on != nil {
+				running[uid] = true
+			}
+		}
+		s.restart("policy: fifo")
+		synctest.Wait()
+		c := s.p.core
+		got := map[types.UID]bool{}
+		for uid, p := range c.pods {
+			if p.state == placed {
+				got[uid] = true
+				if a, ok := c.truth.Attempt(p.a.Slot); !ok || a.Task != p.a.Task || a.Service > 4*time.Second {
+					t.Errorf("%s: the policy has %+v", uid, a)
+				}
+			}
+		}
+		if len(running) != 10 || fmt.Sprint(got) != fmt.Sprint(running) {
+			t.Errorf("got %v, want %v", got, running)
+		}
+		left := map[string]int{}
+		for j := range c.truth.Jobs() {
+			left[j.Spec.Name] = j.Left
+			if j.Age < 9*time.Second {
+				t.Errorf("%s: age %v", j.Spec.Name, j.Age)
+			}
+		}
+		for _, j := range s.jobs {
+			if got, want := left["a/"+j.obj.Name]+left["b/"+j.obj.Name], int(*j.obj.Spec.Completions-j.obj.Status.Succeeded); got != want {
+				t.Errorf("%s: %d tasks left, want %d", j.obj.Name, got, want)
+			}
+		}
+		s.pass(time.Minute)
+		if got := s.starts(); got["one"] != 30 || got["two"] != 30 {
+			t.Errorf("got starts %v", got)
+		}
+	})
+}
+
+// A Job whose annotations ask for too much is scheduled as without the policy, and told so. So is a pod whose Job nobody knows.
+func TestRefusedJobsPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "", 4)
+		s.job("heavy", "a", 2, 2, 1, time.Second, note(kubernetes.Weight, "5"))
+		s.job("pool", "a", 2, 2, 1, time.Second, note(kubernetes.Pool, "b"))
+		orphan := s.newPod("orphan-1", "a", 1)
+		orphan.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "x", UID: "x", Controller: new(true)}}
+		s.add(&pod1{obj: orphan, cpu: 1})
+		s.pass(5 * time.Second)
+		if got := s.starts(); got["heavy"] != 2 || got["pool"] != 2 || got["orphan"] != 0 {
+			t.Errorf("got starts %v", got)
+		}
+		s.pass(10 * time.Second)
+		if got := s.starts(); got["orphan"] != 1 {
+			t.Errorf("the pod without a Job does not start: %v", got)
+		}
+		for _, want := range []string{"greatest weight", "is its namespace here", "not known"} {
+			if n := len(slices.DeleteFunc(slices.Clone(s.words), func(w string) bool { return !strings.Contains(w, want) })); n != 1 {
+				t.Errorf("%d events say %q: %q", n, want, s.words)
+			}
+		}
+	})
+}
+
+// If the policy fails, all pods pass.
+func TestFailureLetsAllPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "policy: fifo", 4)
+		s.job("first", "a", 8, 8, 1, time.Second)
+		s.pass(100 * time.Millisecond)
+		s.p.put(func() { s.p.core.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 1 << 20}}) })
+		synctest.Wait()
+		for range 100 {
+			for _, uid := range s.uids() {
+				s.enqueue(uid)
+			}
+			for s.settled() {
+				uid := s.queue[0]
+				s.queue = s.queue[1:]
+				if p := s.pods[uid]; p != nil && p.on == nil {
+					s.try(p)
+				}
+			}
+			for _, uid := range s.uids() {
+				if p := s.pods[uid]; p.on != nil {
+					s.finish(p, corev1.PodSucceeded)
+				}
+			}
+		}
+		if got := s.starts(); got["first"] != 8 {
+			t.Errorf("got starts %v", got)
+		}
+	})
+}
+
+// A replica that does not lead lets few pods go, which would be tried out of turn once it leads.
+func TestReplicaThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "", 4)
+		s.deaf = true
+		s.job("j", "a", 100, 100, 1, time.Second)
+		s.pass(time.Hour)
+		if len(s.queue) > 1 {
+			t.Errorf("%d pods may start", len(s.queue))
+		}
+		s.deaf = false
+		s.pass(time.Minute)
+		if got := s.starts(); got["j"] != 100 {
+			t.Errorf("got starts %v", got)
+		}
+	})
+}
+
+// Whatever happens, the policy knows what is true, and each pod starts that may.
+func TestHistories(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		policy := rapid.SampledFrom([]string{"fifo", "fair", "hfsp", "default"}).Draw(r, "policy")
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, "{policy: "+policy+", patience: 5s}", rapid.SliceOfN(rapid.Int64Range(4, 8), 1, 3).Draw(r, "cpus")...)
+			unlucky := 0
+			s.broken = func(string) bool { unlucky++; return unlucky%7 == 0 }
+			jobs := 0
+			for range rapid.IntRange(1, 30).Draw(r, "steps") {
+				switch rapid.IntRange(0, 9).Draw(r, "what") {
+				case 0, 1, 2, 3:
+					n := rapid.Int32Range(1, 20).Draw(r, "n")
+					takes := rapid.SampledFrom([]time.Duration{time.Millisecond, time.Second, 7 * time.Second}).Draw(r, "takes")
+					s.job(fmt.Sprint("j", jobs), rapid.SampledFrom([]string{"a", "b"}).Draw(r, "space"), n, rapid.Int32Range(1, n).Draw(r, "at once"), rapid.Int64Range(1, 4).Draw(r, "cpu"), takes)
+					jobs++
+				case 4: // a pod fails, or is deleted
+					if list := s.uids(); len(list) > 0 {
+						s.finish(s.pods[rapid.SampledFrom(list).Draw(r, "pod")], corev1.PodFailed)
+					}
+				case 5: // a Job is deleted
+					if len(s.jobs) > 0 {
+						j := rapid.SampledFrom(s.jobs).Draw(r, "job")
+						s.jobs = slices.DeleteFunc(s.jobs, func(k *job1) bool { return k == j })
+						s.p.put(func() { s.p.core.jobGone(j.obj) })
+						for _, uid := range s.uids() {
+							if p := s.pods[uid]; p.job == j {
+								p.job = nil
+								s.finish(p, corev1.PodFailed)
+							}
+						}
+					}
+				case 6:
+					s.restart("policy: " + policy)
+				default:
+					s.pass(time.Duration(rapid.Int64Range(0, int64(5*time.Second)).Draw(r, "wait")))
+				}
+				s.run()
+				s.check()
+			}
+			s.pass(30 * time.Minute)
+			if len(s.pods) > 0 {
+				t.Fatalf("%d pods of %d Jobs have not ended at %v", len(s.pods), len(s.jobs), time.Now())
+			}
+			c := s.p.core
+			if len(c.pods) > 0 || c.truth.Live() > 0 || c.busy > 0 || len(s.p.may) > 0 || len(s.p.missed) > 0 || s.p.keep.uid != "" {
+				t.Errorf("left: %d pods, %d jobs, %d tokens, %d permissions, %d misses, a node for %q", len(c.pods), c.truth.Live(), c.busy, len(s.p.may), len(s.p.missed), s.p.keep.uid)
+			}
+		})
+	})
+}
