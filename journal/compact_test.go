@@ -187,3 +187,76 @@ func TestAnother(t *testing.T) {
 		})
 	}
 }
+
+// brittle is a store on which the states that are made in the background cannot be written for a while.
+type brittle struct {
+	Store
+	full atomic.Bool
+}
+
+func (s *brittle) Create(n uint64, data []byte) error {
+	if s.full.Load() {
+		return errors.New("no space left")
+	}
+	return s.Store.Create(n, data)
+}
+
+// After a state that could not be made in the background, one call takes a snapshot, and then the background does it again.
+func TestBackgroundIsTriedAgain(t *testing.T) {
+	var own, others atomic.Int64
+	files, err := OpenFiles(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &brittle{Store: files}
+	p, _ := newSaved(&own)
+	j, err := Open(s, p, Options{Retry: true, SnapshotBytes: 2_000, Another: func() (sojourn.Policy, error) { return newSaved(&others) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settled := func() {
+		j.log.mu.Lock()
+		defer j.log.mu.Unlock()
+		for j.log.making {
+			j.log.cond.Wait()
+		}
+	}
+	id := sojourn.JobID(0)
+	segments := func(n uint64) { // it lets so many segments begin
+		for end := j.head.segment + n; j.head.segment < end; {
+			id++
+			job := &sojourn.Job{ID: id, Phases: []sojourn.Phase{{Tasks: 1}}}
+			for _, kind := range []sojourn.EventKind{sojourn.JobArrived, sojourn.JobCancelled} {
+				if err := j.Observe(sojourn.Event{Kind: kind, Job: job}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := j.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			settled()
+		}
+	}
+	segments(2)
+	made := j.log.compact
+	j.log.mu.Lock()
+	j.log.compact = func(n uint64) { s.full.Store(true); made(n); s.full.Store(false) }
+	j.log.mu.Unlock()
+	segments(1)
+	j.log.mu.Lock()
+	j.log.compact = made
+	failing := j.log.failing
+	j.log.mu.Unlock()
+	if !failing {
+		t.Fatal("the background has not failed")
+	}
+	own.Store(0)
+	others.Store(0)
+	segments(6)
+	if own.Load() != 1 || others.Load() < 3 {
+		t.Errorf("after one failure %d calls have taken snapshots, and the background has made %d: want 1, and the others", own.Load(), others.Load())
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+}

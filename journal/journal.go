@@ -363,6 +363,10 @@ func (j *Journal) rotate(r *rotation) bool {
 
 // begun enters that a segment begins whose state takes so many bytes.
 func (j *Journal) begun(h *head, size int) {
+	l := &j.log
+	l.mu.Lock()
+	l.failing = false // it is tried again at the end of this segment
+	l.mu.Unlock()
 	j.head, j.since = *h, 0
 	j.setLimit(size)
 }

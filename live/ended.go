@@ -158,11 +158,12 @@ type record struct {
 
 // A calls calls OnEnd.
 type calls struct {
-	queue   []*entry // to be told of
+	queue   []*entry // to be told of for the first time
+	again   []*entry // to be told of once more, or from a process before: after those
 	running int      // calls that have not used up their time
 	quiet   chan struct{}
 	failed  int  // calls in a row
-	paused  bool // the last ones have failed
+	paused  bool // the last ones have failed: nothing is told again
 	ctx     context.Context
 	cancel  context.CancelFunc
 	stopped bool
@@ -270,17 +271,17 @@ func (p *Pool) recorded(h *Handle) {
 		return
 	}
 	e.pos = h.pos
-	p.announceEnd(e)
+	p.announceEnd(e, &p.record.calls.queue)
 }
 
-// announceEnd lets OnEnd be called, or the job be forgotten when its time has come.
-func (p *Pool) announceEnd(e *entry) {
+// announceEnd lets OnEnd be called, in one of two lines, or the job be forgotten when its time has come.
+func (p *Pool) announceEnd(e *entry, line *[]*entry) {
 	if e.told || p.opt.OnEnd == nil {
 		p.record.told = append(p.record.told, e)
 		p.forgetOld()
 		return
 	}
-	p.record.calls.queue = append(p.record.calls.queue, e)
+	*line = append(*line, e)
 	p.startCalls()
 }
 
@@ -310,9 +311,16 @@ func (p *Pool) forgetEnded(e *entry) {
 // startCalls starts calls of OnEnd.
 func (p *Pool) startCalls() {
 	c := &p.record.calls
-	for len(c.queue) > 0 && (!c.paused || p.closed) && c.running < callsAtOnce && !c.stopped && p.stall.Load() == nil {
-		e := c.queue[0]
-		c.queue = c.queue[1:]
+	for c.running < callsAtOnce && !c.stopped && p.stall.Load() == nil {
+		line := &c.queue
+		if len(*line) == 0 && (!c.paused || p.closed) {
+			line = &c.again
+		}
+		if len(*line) == 0 {
+			return
+		}
+		e := (*line)[0]
+		*line = (*line)[1:]
 		c.running++
 		go p.callOnEnd(e)
 	}
@@ -320,27 +328,27 @@ func (p *Pool) startCalls() {
 
 // callOnEnd tells of one job. If it takes too long, others are told of meanwhile.
 func (p *Pool) callOnEnd(e *entry) {
-	ctx, cancel := context.WithTimeout(p.record.calls.ctx, callTime)
-	defer cancel()
 	counts := true // among the calls at once
 	leave := func() {
 		if counts {
 			counts = false
 			c := &p.record.calls
-			if c.running--; c.running == 0 && len(c.queue) == 0 && c.quiet != nil {
+			if c.running--; c.running == 0 && len(c.queue)+len(c.again) == 0 && c.quiet != nil {
 				close(c.quiet)
 				c.quiet = nil
 			}
 			p.startCalls()
 		}
 	}
+	err := p.commit(p.record.calls.ctx, e.pos)
 	late := time.AfterFunc(callTime, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		leave()
 	})
 	defer late.Stop()
-	err := p.commit(p.record.calls.ctx, e.pos)
+	ctx, cancel := context.WithTimeout(p.record.calls.ctx, callTime)
+	defer cancel()
 	stalled := errors.Is(err, ErrStalled) // what OnEnd returns may be that of another call
 	if err == nil {
 		err = p.onEnd(ctx, e)
@@ -363,7 +371,7 @@ func (p *Pool) callOnEnd(e *entry) {
 		return
 	}
 	p.announce.tell(Note{Kind: EndUntold, At: p.d.Now(), Job: &sojourn.Job{ID: e.ID, Name: e.Name, Pool: e.Pool}, Err: err})
-	if c.failed++; !c.paused { // who is told may be away: do not ask for each of a million jobs
+	if c.failed++; !c.paused { // who is told may be away: do not ask again for each of a million jobs
 		c.paused = true
 		retry := Retry{Backoff: 10 * time.Millisecond, MaxBackoff: time.Second}
 		time.AfterFunc(retry.wait(c.failed, 0), func() {
@@ -379,7 +387,7 @@ func (p *Pool) callOnEnd(e *entry) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if !p.over && !p.record.calls.stopped {
-			p.record.calls.queue = append(p.record.calls.queue, e)
+			p.record.calls.again = append(p.record.calls.again, e)
 			p.startCalls()
 		}
 	})
@@ -416,7 +424,7 @@ func (p *Pool) stopCalls(ctx context.Context) {
 	stop := func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		c.stopped, c.queue = true, nil
+		c.stopped, c.queue, c.again = true, nil, nil
 		c.cancel()
 	}
 	defer stop()
@@ -456,7 +464,7 @@ func (p *Pool) resumeRecord(l leftovers) {
 	p.resumeSaved(l.saved)
 	for _, e := range list {
 		if p.record.jobs[e.ID] == e {
-			p.announceEnd(e)
+			p.announceEnd(e, &p.record.calls.again)
 		}
 	}
 }

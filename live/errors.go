@@ -48,9 +48,11 @@ var (
 	ErrBudget = errors.New("live: the budget of failures is used up")
 
 	// ErrStalled: the store of a [Durable] policy fails, and is tried again, after 100 ms at first and then every 5 s: journal.Options has
-	// Retry. Meanwhile Submit, Save and changes return this error and the store's, no attempt is started, and
-	// attempts that run go on. What ends waits in memory: Wait and OnEnd tell of it when it is durable. A Submit that had begun
-	// waits until its ctx ends; then it is not known whether there is a job (TestStall).
+	// Retry. Meanwhile no attempt is started, and attempts that run go on: Save, and Submit with the context of a task, wait, and an
+	// attempt that ends with this error has not failed by itself: its task is started again (TestTasksWaitForTheStore). Every other
+	// Submit, and changes, return this error and the store's. The first one to meet it is then made, and durable when the store
+	// works again (TestFirstChangeAtAFullDisk); the others change nothing. What ends waits in memory: Wait and OnEnd tell of it when
+	// it is durable. A Submit that had begun waits until its ctx ends; then it is not known whether there is a job (TestStall).
 	ErrStalled = errors.New("live: the store fails, and is tried again")
 
 	// ErrStandby: another process has the journal, and this pool follows it: journal.FollowFiles. It has no jobs, Submit and changes return this

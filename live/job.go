@@ -431,7 +431,7 @@ func (h *Handle) revise(change func(*sojourn.Job)) error {
 	if err != nil {
 		return err
 	}
-	return h.pool.commit(h.pool.leaving, pos)
+	return h.pool.commit(nil, pos)
 }
 
 // revise changes the description of a job, unless change returns an error, and then what the pool keeps. It returns what has to be

@@ -37,6 +37,8 @@ type Pool struct {
 	kept      keeper
 	broken    error                 // why a durable policy can be told nothing more
 	stall     atomic.Pointer[stall] // written with the lock; nil: the store works
+	stalled   error                 // of the latest stall
+	durable   atomic.Int64          // a position before which all is durable
 	leaving   context.Context       // ends when nobody waits for the store any more
 	leave     context.CancelFunc
 	announce  announcer
@@ -222,6 +224,9 @@ func (p *Pool) Submit(ctx context.Context, j Job) (*Handle, error) {
 		return nil, err
 	}
 	same, pos, err := p.submit(ctx, h, &j)
+	for p.mended(ctx, err) {
+		same, pos, err = p.submit(ctx, h, &j)
+	}
 	if err == nil {
 		err = p.commit(ctx, pos)
 	}

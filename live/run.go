@@ -144,6 +144,7 @@ func (p *Pool) ended(a *attempt, store func(), err error) {
 		a.grace.Stop()
 	}
 	lost := err != nil && errors.Is(a.cause, ErrSlotRemoved)
+	lost = lost || p.stalled != nil && errors.Is(err, p.stalled) // what the store did is no failure of the task
 	preempted := err != nil && errors.Is(a.cause, ErrPreempted)
 	ev := driver.Finished(a.Assignment)
 	switch {

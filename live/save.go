@@ -45,6 +45,9 @@ func Save(ctx context.Context, data []byte) error {
 	c := taskOf(ctx, "Save")
 	p := c.h.pool
 	pos, err := p.save(c, data)
+	for p.mended(ctx, err) {
+		pos, err = p.save(c, data)
+	}
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ func (p *Pool) stalls(err error) *stall {
 		s = &stall{err: fmt.Errorf("%w: %w", ErrStalled, err), over: make(chan struct{}), wait: firstTry}
 		s.timer = time.AfterFunc(s.wait, p.tryStore)
 		p.stall.Store(s)
+		p.stalled = s.err
 		p.announce.tell(Note{Kind: PoolStalled, At: p.d.Now(), Err: s.err})
 	}
 	return s
@@ -75,9 +76,25 @@ func (p *Pool) endStall(s *stall) {
 }
 
 // commit returns when what was reported and decided before a position is durable. While the store fails, it waits until it works
-// again, or ctx or that of Close has ended. The lock is not held.
+// again, or ctx or that of Close has ended; without a ctx it does not wait. The lock is not held.
 func (p *Pool) commit(ctx context.Context, pos int64) error {
-	return p.persist(ctx, func() error { return p.kept.d.Wait(pos) })
+	if pos <= p.durable.Load() {
+		return nil
+	}
+	err := p.persist(ctx, func() error { return p.kept.d.Wait(pos) })
+	for at := p.durable.Load(); err == nil && at < pos && !p.durable.CompareAndSwap(at, pos); at = p.durable.Load() {
+	}
+	return err
+}
+
+// mended reports whether what a task of the pool hands in was refused because the store failed, and the store works again by now: the
+// task waits for it, since its attempt is to go on. It reports false when ctx ends first.
+func (p *Pool) mended(ctx context.Context, refused error) bool {
+	if refused == nil || !errors.Is(refused, ErrStalled) {
+		return false
+	}
+	c, _ := ctx.Value(contextKey{}).(*taskContext)
+	return c != nil && c.h.pool == p && p.persist(ctx, func() error { return nil }) == nil
 }
 
 // persist is commit for a call of the durable policy.
@@ -92,6 +109,9 @@ func (p *Pool) persist(ctx context.Context, call func() error) error {
 			if s = p.stalls(err); s == nil {
 				return p.checked(err)
 			}
+		}
+		if ctx == nil {
+			return s.err
 		}
 		select {
 		case <-s.over:

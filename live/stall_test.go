@@ -3,13 +3,17 @@ package live_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/journal"
 	"github.com/sojourn-sched/sojourn/live"
 )
@@ -233,5 +237,153 @@ func TestStallBreaks(t *testing.T) {
 			t.Errorf("notes %v, want %v", s.notes.kinds, want)
 		}
 		wantError(t, "Close", s.p.Close(bg), journal.ErrClosed)
+	})
+}
+
+// A task goes on that saves, hands in a job, or changes one, while the disk is full: it waits, or is started again, and nothing of it has failed.
+func TestTasksWaitForTheStore(t *testing.T) {
+	for _, full := range []time.Duration{time.Second, time.Minute, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			var p *live.Pool
+			var mu sync.Mutex
+			var ended []live.Ended
+			handlers := map[string]live.Handler{
+				"quick": func(context.Context, live.Task, []byte) error { return nil },
+				"save": func(ctx context.Context, _ live.Task, _ []byte) error {
+					for at := len(live.Saved(ctx)); at < 120; at++ {
+						time.Sleep(time.Second)
+						if err := live.Save(ctx, make([]byte, at+1)); err != nil {
+							return err
+						}
+					}
+					return nil
+				},
+				"submit": func(ctx context.Context, t live.Task, _ []byte) error {
+					for i := range 60 {
+						time.Sleep(time.Second)
+						key := fmt.Sprintf("%d-%d", t.Job, i)
+						if _, err := p.Submit(ctx, live.Job{Key: key, Handler: "quick", Phases: []live.Phase{{Tasks: 1}}}); err != nil && !errors.Is(err, live.ErrDuplicate) {
+							return err
+						}
+					}
+					return nil
+				},
+				"change": func(ctx context.Context, t live.Task, _ []byte) error {
+					h, _ := p.Handle(t.Job)
+					for range 60 {
+						time.Sleep(time.Second)
+						if err := h.SetParallelism(1); err != nil {
+							return fmt.Errorf("a change: %w", err)
+						}
+					}
+					return nil
+				},
+			}
+			store := &sick{Store: must(journal.OpenFiles(t.TempDir()))}
+			j := must(journal.Open(store, newFIFO(), journal.Options{Retry: true}))
+			p = must(live.New(j, live.Options{Slots: 8, Handlers: handlers, OnEnd: func(ctx context.Context, e live.Ended) error {
+				if ctx.Err() != nil {
+					t.Errorf("OnEnd of job %d is called with a context that has ended", e.ID)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				ended = append(ended, e)
+				return nil
+			}}))
+			for range 2 {
+				for _, name := range []string{"save", "submit", "change"} {
+					must(p.Submit(bg, live.Job{Handler: name, Phases: []live.Phase{{Tasks: 1}}}))
+					time.Sleep(300 * time.Millisecond)
+				}
+			}
+			for range 2 {
+				time.Sleep(30*time.Second + time.Millisecond)
+				store.full.Store(true)
+				time.Sleep(full)
+				store.full.Store(false)
+			}
+			time.Sleep(time.Hour)
+			mu.Lock()
+			defer mu.Unlock()
+			if len(ended) != 6+2*60 {
+				t.Errorf("full for %v: %d jobs have ended, want 6, and 60 of each of two", full, len(ended))
+			}
+			for _, e := range ended {
+				if e.Outcome != live.Finished || e.Failures > 0 {
+					t.Errorf("full for %v: job %d of %s is %v after %d failures: %s", full, e.ID, e.Handler, e.Outcome, e.Failures, e.Err)
+				}
+			}
+			if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A change does not wait for the store, since nobody could end that. The first one is made, and survives.
+func TestFirstChangeAtAFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &sick{Store: must(journal.OpenFiles(t.TempDir()))}
+		var j *journal.Journal
+		var p *live.Pool
+		open := func() {
+			j = must(journal.Open(store, must(fair.New(fair.Options{})), journal.Options{Retry: true}))
+			p = must(live.New(j, live.Options{Slots: 1}))
+		}
+		weight := func(when string, want float64) {
+			t.Helper()
+			if n, ok := p.Settings("etl"); !ok || n.Weight != want {
+				t.Errorf("%s the weight is %v, want %v", when, n.Weight, want)
+			}
+		}
+		open()
+		store.full.Store(true)
+		for i := range 3 {
+			if err := p.ChangePool(sojourn.Pool{Name: "etl", Weight: float64(i + 2)}); !errors.Is(err, live.ErrStalled) {
+				t.Errorf("change %d: %v, want that the store fails", i, err)
+			}
+			weight("while the store fails,", 2)
+		}
+		store.full.Store(false)
+		time.Sleep(10 * time.Second)
+		for _, when := range []string{"when the store works again,", "in the next process,"} {
+			weight(when, 2)
+			if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+				t.Error(err)
+			}
+			open()
+		}
+		if err := p.ChangePool(sojourn.Pool{Name: "etl", Weight: 5}); err != nil {
+			t.Error(err)
+		}
+		weight("after one more change", 5)
+		if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What was durable before the disk became full is told while it is.
+func TestWaitOfADurableEndAtAFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStalled(t)
+		s.store.full.Store(false)
+		time.Sleep(time.Hour)
+		s.store.full.Store(true)
+		ctx, cancel := context.WithTimeout(bg, time.Minute)
+		defer cancel()
+		if _, err := s.p.Submit(ctx, sleepJob); !errors.Is(err, live.ErrStalled) {
+			t.Errorf("Submit: %v, want that the store fails", err)
+		}
+		for i, h := range s.jobs {
+			if err := h.Wait(bg); err != nil {
+				t.Errorf("Wait of job %d, which has ended an hour ago: %v", i, err)
+			}
+		}
+		s.store.full.Store(false)
+		time.Sleep(time.Hour)
+		if err := errors.Join(s.p.Close(bg), s.j.Close()); err != nil {
+			t.Error(err)
+		}
 	})
 }
