@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -67,9 +68,14 @@ func (b *bench) close() {
 
 // start starts a scheduler and returns which server it is.
 func (b *bench) start(ctx context.Context, s scheduler) (kubetest.Server, error) {
+	const qps = 5000 // kube-scheduler's own default is 50
 	if s.command == nil {
-		const qps = 5000 // its own default is 50
 		return kubetest.Scheduler, b.cluster.StartScheduler(ctx, qps)
+	}
+	if s.managed {
+		if err := b.cluster.StartScheduler(ctx, qps); err != nil {
+			return "", err
+		}
 	}
 	kubeconfig, err := b.cluster.Kubeconfig()
 	if err != nil {
@@ -79,11 +85,34 @@ func (b *bench) start(ctx context.Context, s scheduler) (kubetest.Server, error)
 	if err != nil {
 		return "", err
 	}
+	if s.config != "" {
+		return other, b.startPlugin(ctx, s, kubeconfig, port, qps)
+	}
 	var args []string
 	for _, a := range s.command {
 		args = append(args, strings.NewReplacer("{kubeconfig}", kubeconfig, "{port}", strconv.Itoa(port)).Replace(a))
 	}
 	return other, b.cluster.StartCommand(ctx, other, args[0], fmt.Sprintf("http://127.0.0.1:%d/readyz", port), args[1:]...)
+}
+
+// startPlugin starts kube-scheduler with the plugin.
+func (b *bench) startPlugin(ctx context.Context, s scheduler, kubeconfig string, port, qps int) error {
+	config := filepath.Join(b.dir, "plugin.yaml")
+	text := fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaderElect: false}
+clientConnection: {kubeconfig: %q, qps: %d, burst: %d}
+profiles:
+- schedulerName: %s
+  plugins: {multiPoint: {enabled: [{name: Sojourn}]}, postFilter: {enabled: [{name: Sojourn}]}}
+  pluginConfig: [{name: Sojourn, args: {policy: %q}}]
+`, kubeconfig, qps, qps, s.podName, s.config)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return b.cluster.StartCommand(ctx, other, s.command[0], fmt.Sprintf("https://127.0.0.1:%d/readyz", port),
+		"--config="+config, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port), "--cert-dir="+b.dir,
+		"--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig, "--authentication-tolerate-lookup-failure=true")
 }
 
 // turn measures one burst in a namespace of its own.

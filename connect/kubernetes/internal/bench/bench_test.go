@@ -180,6 +180,25 @@ func TestMix(t *testing.T) {
 	}
 }
 
+// The Jobs of three tenants are 100 short and 5 long ones, at the load that was asked for.
+func TestTenants(t *testing.T) {
+	for _, load := range []float64{0.6, 1.25} {
+		list := tenants(load, 40)
+		short, long, work := 0, 0, 0.0
+		for _, j := range list {
+			if j.pods <= 3 {
+				short++
+			} else if j.pods == 60 && j.atOnce == 40 {
+				long++
+			}
+			work += float64(j.pods) * j.each.Seconds()
+		}
+		if got := work / 40 / list[104].at.Seconds(); short != 100 || long != 5 || got < load-0.01 || got > load+0.01 {
+			t.Errorf("%d short and %d long Jobs at a load of %.2f, want 100, 5, %.2f", short, long, got, load)
+		}
+	}
+}
+
 // Stock kube-scheduler has its turn with a few Jobs of the mix.
 func TestRunMix(t *testing.T) {
 	var out strings.Builder

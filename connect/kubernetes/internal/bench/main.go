@@ -8,7 +8,8 @@
 //		'PROGRAM -policy={policy} -kubeconfig={kubeconfig} -listen=127.0.0.1:{port}'
 //
 // With -mix 200, so many Jobs of many sizes come over time instead, real controllers make their pods, and
-// these run for a while. What counts is how long a Job takes to complete.
+// these run for a while. What counts is how long a Job takes to complete. With -tenants 1.25 they are 100 short and 5 long Jobs of three
+// tenants, at that load; -controller and -plugin then have their turns too.
 package main
 
 import (
@@ -33,6 +34,8 @@ type options struct {
 	jobs                       bool   // pods belong to Jobs
 	json                       string // file for all measurements
 	mix                        int    // Jobs that come over time, instead of a burst of pods
+	tenants                    float64
+	controller, plugin         string // programs
 	kills                      int    // of each scheduler in the middle of a burst
 }
 
@@ -48,6 +51,9 @@ func main() {
 	flag.StringVar(&o.json, "json", "", "a file for all measurements")
 	flag.IntVar(&o.kills, "kills", 0, "kill and restart the scheduler so often in the middle of a burst; the rate then says nothing")
 	flag.IntVar(&o.mix, "mix", 0, "measure the completion times of so many Jobs that come over time, instead of a burst of pods")
+	flag.Float64Var(&o.tenants, "tenants", 0, "measure the completion times of 100 short and 5 long Jobs of three tenants at this load")
+	flag.StringVar(&o.controller, "controller", "", "the program sojourn-jobs, for -tenants")
+	flag.StringVar(&o.plugin, "plugin", "", "the program sojourn-kube-scheduler, for -tenants")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
@@ -58,7 +64,7 @@ func main() {
 }
 
 func run(ctx context.Context, o options, w io.Writer) error {
-	if o.mix > 0 {
+	if o.mix > 0 || o.tenants > 0 {
 		if o.nodes < 1 || o.slots < 1 || o.rounds < 1 || o.jobs || o.kills > 0 || o.json != "" {
 			return errors.New("-mix needs at least one node, one slot and one round, and excludes -jobs, -kills and -json")
 		}
@@ -101,15 +107,23 @@ type scheduler struct {
 	name    string
 	podName string   // spec.schedulerName of its pods
 	command []string // nil for kube-scheduler
+	managed bool     // its Jobs are suspended, and kube-scheduler runs beside it
+	config  string   // of kube-scheduler with the plugin
 }
 
 func (o options) schedulers() []scheduler {
 	list := []scheduler{{name: stock, podName: "default-scheduler"}}
-	if o.command == "" {
-		return list
-	}
 	for p := range strings.SplitSeq(o.policies, ",") {
-		list = append(list, scheduler{name: p, podName: "sojourn", command: strings.Fields(strings.ReplaceAll(o.command, "{policy}", p))})
+		if o.controller != "" {
+			args := []string{o.controller, "-policy=" + p, fmt.Sprintf("-slots=%d", o.nodes*o.slots), "-kubeconfig={kubeconfig}", "-listen=127.0.0.1:{port}"}
+			list = append(list, scheduler{name: "jobs-" + p, podName: "default-scheduler", command: args, managed: true})
+		}
+		if o.plugin != "" {
+			list = append(list, scheduler{name: "plugin-" + p, podName: "sojourn", command: []string{o.plugin}, config: p})
+		}
+		if o.command != "" {
+			list = append(list, scheduler{name: p, podName: "sojourn", command: strings.Fields(strings.ReplaceAll(o.command, "{policy}", p))})
+		}
 	}
 	return list
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/kubetest"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/suspend"
 )
 
 // takes is the annotation that says how long a pod of the mix runs.
@@ -24,9 +28,43 @@ const takes = "example.com/takes"
 
 // A mixed Job has so many pods, each of which runs for so long.
 type mixed struct {
-	at   time.Duration // when it comes
-	pods int
-	each time.Duration
+	at     time.Duration // when it comes
+	pods   int
+	atOnce int
+	each   time.Duration
+	tenant int
+}
+
+// tenants returns 100 short and 5 long Jobs of three tenants, at a load of so many slots. A short one has 1 to 3 pods of 0.5 to 1.5 s, a
+// long one 60 pods of 3 s, 40 at a time.
+func tenants(load float64, slots int) []mixed {
+	r := rand.New(rand.NewPCG(7, 9))
+	var list []mixed
+	work, span := time.Duration(0), 0.0
+	add := func(j mixed, at float64) {
+		j.at = time.Duration(at * float64(time.Second))
+		list = append(list, j)
+		work, span = work+time.Duration(j.pods)*j.each, max(span, at)
+	}
+	for i, at := range []float64{0, 1, 4, 8, 12} {
+		add(mixed{pods: 60, atOnce: 40, each: 3 * time.Second, tenant: []int{0, 0, 1, 0, 1}[i]}, at)
+	}
+	for i := range 100 {
+		n := 1 + r.IntN(3)
+		tenant := 2
+		if i < 20 {
+			tenant = 0
+		} else if i < 60 {
+			tenant = 1
+		}
+		add(mixed{pods: n, atOnce: n, each: 500*time.Millisecond + time.Duration(r.Int64N(int64(time.Second))), tenant: tenant}, 22*r.Float64())
+	}
+	stretch := work.Seconds() / float64(slots) / load / span
+	for i := range list {
+		list[i].at = time.Duration(float64(list[i].at) * stretch)
+	}
+	slices.SortStableFunc(list, func(a, b mixed) int { return cmp.Compare(a.at, b.at) })
+	return list
 }
 
 // mix returns n Jobs that come over time and keep so many slots busy for 0.9 of the time: 80 of a
@@ -45,6 +83,7 @@ func mix(n, slots int) []mixed {
 		default:
 			j.pods = 40 + r.IntN(36)
 		}
+		j.atOnce = j.pods
 		j.each = 500*time.Millisecond + time.Duration(r.Int64N(int64(1500*time.Millisecond)))
 		work += time.Duration(j.pods) * j.each
 	}
@@ -59,9 +98,13 @@ func mix(n, slots int) []mixed {
 }
 
 // job returns a Job of the mix.
-func (j mixed) job(i int, scheduler string) *batchv1.Job {
-	o := indexed(fmt.Sprintf("mix%d", i), int32(j.pods), scheduler)
+func (j mixed) job(i int, s scheduler) *batchv1.Job {
+	o := indexed(fmt.Sprintf("mix%d", i), int32(j.pods), s.podName)
+	o.Spec.Parallelism = new(int32(j.atOnce))
 	o.Spec.Template.Annotations = map[string]string{takes: j.each.String()}
+	if s.managed {
+		o.Labels, o.Spec.Suspend = map[string]string{suspend.Managed: "true"}, new(true)
+	}
 	return o
 }
 
@@ -94,6 +137,9 @@ func runMix(ctx context.Context, o options, w io.Writer) error {
 		return err
 	}
 	list := mix(o.mix, o.nodes*o.slots)
+	if o.tenants > 0 {
+		list = tenants(o.tenants, o.nodes*o.slots)
+	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "completion time (s)\tmean\tmedian\tmost\tmean, to 4 pods\tto 20\tmore\t")
 	for round := range o.rounds {
@@ -140,16 +186,22 @@ func mean(v []float64) float64 {
 func (b *bench) mixTurn(ctx context.Context, s scheduler, namespace string, list []mixed) ([]completion, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	if _, err := b.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
-		return nil, err
+	space := func(tenant int) string { return fmt.Sprintf("%s-%d", namespace, tenant) }
+	for i := range 3 {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space(i)}}
+		if _, err := b.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
+			return nil, err
+		}
 	}
 	server, err := b.start(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	defer b.cluster.Stop(server)
-	jobs := b.client.BatchV1().Jobs(namespace)
+	if s.managed {
+		defer b.cluster.Stop(kubetest.Scheduler)
+	}
+	jobs := b.client.BatchV1().Jobs("")
 	before, err := jobs.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -165,7 +217,7 @@ func (b *bench) mixTurn(ctx context.Context, s scheduler, namespace string, list
 	go func() {
 		for i, j := range list {
 			time.Sleep(time.Until(start.Add(j.at)))
-			if _, err := jobs.Create(ctx, j.job(i, s.podName), metav1.CreateOptions{}); err != nil {
+			if _, err := b.client.BatchV1().Jobs(space(j.tenant)).Create(ctx, j.job(i, s), metav1.CreateOptions{}); err != nil {
 				failed <- err
 				return
 			}
@@ -182,7 +234,7 @@ func (b *bench) mixTurn(ctx context.Context, s scheduler, namespace string, list
 				return nil, fmt.Errorf("the watch ended before all Jobs were complete: %d of %d", len(ends), len(list))
 			}
 			j, ok := ev.Object.(*batchv1.Job)
-			if !ok || seen[j.Name] || !complete(j) {
+			if !ok || seen[j.Name] || !complete(j) || !strings.HasPrefix(j.Namespace, namespace+"-") {
 				continue
 			}
 			seen[j.Name] = true
@@ -193,7 +245,13 @@ func (b *bench) mixTurn(ctx context.Context, s scheduler, namespace string, list
 			ends = append(ends, completion{list[i].pods, time.Since(start) - list[i].at})
 		}
 	}
-	return ends, jobs.DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}, metav1.ListOptions{})
+	for i := range 3 {
+		background := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
+		if err := b.client.BatchV1().Jobs(space(i)).DeleteCollection(ctx, background, metav1.ListOptions{}); err != nil {
+			return nil, err
+		}
+	}
+	return ends, nil
 }
 
 // complete reports whether a Job has the condition Complete.
