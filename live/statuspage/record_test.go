@@ -301,30 +301,6 @@ func TestJobTable(t *testing.T) {
 	}
 }
 
-// Jobs that a pool has found or that have run before are entered in any order at the same cost: four times as many take about four times as long.
-func TestEnteredInAnyOrder(t *testing.T) {
-	took := func(n int) (least time.Duration) {
-		least = time.Hour
-		for range 3 {
-			st := live.Status{Now: sojourn.Time(time.Hour)}
-			for i := range n { // the one to be served first is the latest
-				st.Jobs = append(st.Jobs, live.JobStatus{ID: sojourn.JobID(n - i), Pool: "web", Age: time.Duration(i), Progress: live.Progress{Tasks: 1}})
-			}
-			r := NewRecorder()
-			begun := time.Now()
-			r.load(&st)
-			for i := range n { // those of a process before come after others
-				r.Note(live.Note{Kind: live.JobResumed, At: st.Now, Took: time.Duration(i), Done: []int{0}, Job: &sojourn.Job{ID: sojourn.JobID(n + i + 1), Pool: "web", Phases: []sojourn.Phase{{Tasks: 1}}}})
-			}
-			least = min(least, time.Since(begun))
-		}
-		return least
-	}
-	if few, many := took(16_000), took(64_000); many > 10*few { // 4 times as many; the square would be 16
-		t.Errorf("16,000 jobs take %v, 64,000 take %v", few, many)
-	}
-}
-
 // Names that differ have keys that differ, and nobody finds a name that has the key of another one.
 func TestKeys(t *testing.T) {
 	of := map[string]string{}
