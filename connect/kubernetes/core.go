@@ -118,6 +118,7 @@ type pod struct {
 	class     sojourn.Class
 	wish      *wish
 	want      *want  // with shapes
+	notes     string // the annotations that the job, if it is its own, or wrong is about
 	told      string // why it goes on no node
 	wrong     error  // why it is never placed
 	attempt   uint32
@@ -143,7 +144,7 @@ func newCore(c Config, selector labels.Selector, act actuator, now func() sojour
 		nodes: map[string]*node{}, jobs: map[types.UID]*job{}, byID: map[sojourn.JobID]*job{}, pods: map[types.UID]*pod{},
 		home: map[sojourn.SlotID]*node{}, on: map[sojourn.SlotID]*pod{}, gangs: gangs{patience: c.GangPatience, limit: c.GangKeep, trying: map[*job]bool{}, picks: map[*job][]*pod{}},
 	}
-	k.fits, k.words = newFits(c.Slots), max(0, c.Events)
+	k.fits, k.words = newFits(c.Slots, k.nodes), max(0, c.Events)
 	k.marks = c.Unschedulable
 	k.waits = map[string]*histogram{}
 	k.orphans, k.declined = map[types.UID][]*pod{}, map[types.UID]bool{}

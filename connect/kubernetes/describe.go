@@ -110,8 +110,13 @@ func suspended(o *batchv1.Job) bool { return o.Spec.Suspend != nil && *o.Spec.Su
 
 // notes joins what describes a Job and may change.
 func notes(o *batchv1.Job) string {
+	return fmt.Sprintf("%s %d", noted(o), tasksOf(o))
+}
+
+// noted returns the annotations that Describe reads.
+func noted(o metav1.Object) string {
 	a := o.GetAnnotations()
-	return fmt.Sprintf("%q %d", []string{a[Size], a[Weight], a[Deadline], a[Pool]}, tasksOf(o))
+	return fmt.Sprintf("%q", []string{a[Size], a[Weight], a[Deadline], a[Pool]})
 }
 
 // attemptOf returns the attempt that the Binding of a pod names, 0 if none does.

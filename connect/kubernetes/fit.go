@@ -31,6 +31,7 @@ type wish struct {
 type fits struct {
 	wishes map[string]*wish
 	slots  []corev1.ResourceName // nil with shapes
+	nodes  map[string]*node      // those that are known, and remember wishes
 
 	// blocked are the tasks that the policy would start, in its order, and whose pods may go on no node
 	// with a free slot. The policy has them as held. Invariant, after each settle: no free slot of the
@@ -53,8 +54,8 @@ type place struct {
 	want  *want // with shapes
 }
 
-func newFits(slots []corev1.ResourceName) fits {
-	return fits{epoch: 1, slots: slots, wishes: map[string]*wish{}, freed: map[*node]bool{}, full: map[place]bool{}, told: map[sojourn.SlotID]sojourn.NodeID{}}
+func newFits(slots []corev1.ResourceName, nodes map[string]*node) fits {
+	return fits{epoch: 1, slots: slots, nodes: nodes, wishes: map[string]*wish{}, freed: map[*node]bool{}, full: map[place]bool{}, told: map[sojourn.SlotID]sojourn.NodeID{}}
 }
 
 // wish returns what a pod demands, and counts the pod.
@@ -104,6 +105,9 @@ func (f *fits) unwish(w *wish) {
 	}
 	if w.pods--; w.pods == 0 {
 		delete(f.wishes, w.key)
+		for _, n := range f.nodes {
+			delete(n.site.lacks, w)
+		}
 	}
 }
 

@@ -151,15 +151,10 @@ func (c *workload) revise(j *job, o *batchv1.Job) {
 	j.notes = notes(o)
 	was := j.spec.Phases[0].Tasks
 	n := max(was, tasksOf(o))
-	spec, err := c.limits.Describe(o, n)
-	if err == nil {
-		spec.ID, spec.Priority = j.id, j.spec.Priority
-		spec.Phases[0].Held, spec.Phases[0].Class = j.spec.Phases[0].Held, j.spec.Phases[0].Class
-		err = c.driver.Observe(sojourn.Event{Kind: sojourn.JobRevised, Job: spec})
-	}
+	err := c.redescribe(j, o, n)
 	switch {
 	case err == nil:
-		j.spec, j.state = spec, gangState{}
+		j.state = gangState{}
 		c.hold(j, was)
 		if n > was {
 			c.reunite(o.UID)
@@ -169,6 +164,21 @@ func (c *workload) revise(j *job, o *batchv1.Job) {
 	case n > was:
 		c.extend(j, o, was)
 	}
+}
+
+// redescribe tells the policy of other annotations of a Job, or of a pod that is a job of its own.
+func (c *workload) redescribe(j *job, o metav1.Object, n int) error {
+	spec, err := c.limits.Describe(o, n)
+	if err != nil {
+		return err
+	}
+	spec.ID, spec.Priority = j.id, j.spec.Priority
+	spec.Phases[0].Held, spec.Phases[0].Class = j.spec.Phases[0].Held, j.spec.Phases[0].Class
+	if err := c.driver.Observe(sojourn.Event{Kind: sojourn.JobRevised, Job: spec}); err != nil {
+		return err
+	}
+	j.spec = spec
+	return nil
 }
 
 // extend makes a job anew whose tasks were all done, and which has more of them now.

@@ -19,7 +19,8 @@ type Limits struct {
 	// name nothing else.
 	AnyPool bool
 
-	// MaxWeight is the greatest weight. Zero means 1: an annotation may only lower the weight of its job.
+	// MaxWeight is the greatest weight, at least 2^-16. Zero means 1: an annotation may only lower the weight of its job. Below 1 it
+	// is the weight of a job that says nothing as well.
 	MaxWeight float64
 
 	// MinSize is the least size: a smaller one counts as it. Zero means 1 nanosecond.
@@ -32,11 +33,14 @@ type Limits struct {
 	MaxGang int
 }
 
+// minWeight is the least weight of a job.
+const minWeight = 1.0 / 65536
+
 // validate returns what is wrong with l.
 func (l Limits) validate() error {
 	switch {
-	case !(l.MaxWeight >= 0 && l.MaxWeight < 1<<32):
-		return fmt.Errorf("kubernetes: Limits.MaxWeight is %v: want 0 to below 2^32", l.MaxWeight)
+	case !(l.MaxWeight == 0 || l.MaxWeight >= minWeight && l.MaxWeight < 1<<32):
+		return fmt.Errorf("kubernetes: Limits.MaxWeight is %v: want 0, or 2^-16 to below 2^32", l.MaxWeight)
 	case l.MinSize < 0:
 		return fmt.Errorf("kubernetes: Limits.MinSize is %v", l.MinSize)
 	}
@@ -63,14 +67,17 @@ func (l Limits) Describe(o metav1.Object, tasks int) (*sojourn.Job, error) {
 		}
 		phase.Estimate = max(d, l.MinSize)
 	}
+	most := l.MaxWeight
+	if most == 0 {
+		most = 1
+	}
+	if most < 1 {
+		job.Weight = most
+	}
 	if s, ok := notes[Weight]; ok {
 		w, err := strconv.ParseFloat(s, 64)
-		if err != nil || !(w >= 1.0/65536 && w < 1<<32) {
+		if err != nil || !(w >= minWeight && w < 1<<32) {
 			return nil, fmt.Errorf("annotation %s is %q: want a number from 2^-16 to below 2^32, such as 2.5", Weight, s)
-		}
-		most := l.MaxWeight
-		if most == 0 {
-			most = 1
 		}
 		if w > most {
 			return nil, fmt.Errorf("annotation %s is %q: the greatest weight here is %v", Weight, s, most)

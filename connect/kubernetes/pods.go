@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -42,9 +43,7 @@ func (c *workload) pod(o *corev1.Pod) {
 	}
 	going := p.state == running && o.DeletionTimestamp != nil && p.obj.DeletionTimestamp == nil
 	p.obj = o
-	if p.wish == nil {
-		p.wish = c.fits.wish(&o.Spec)
-	}
+	c.reread(p)
 	if p.task == nil && p.wrong == nil {
 		c.attach(p)
 	}
@@ -79,6 +78,56 @@ func (c *workload) pod(o *corev1.Pod) {
 		c.grow(p)
 	case p.state == foreign:
 		c.foreign(p, 1)
+	}
+}
+
+// reread takes from a pod what it demands and what its annotations say. Both may change: the demands until it has a node, since whoever
+// holds it back by a gate may narrow them, and anybody may add tolerations and change the size of its containers.
+func (c *workload) reread(p *pod) {
+	o, first := p.obj, p.wish == nil
+	changed := false
+	if before := p.wish; p.state <= paused {
+		p.wish = c.fits.wish(&o.Spec)
+		c.fits.unwish(before)
+		changed = p.wish != before || p.want != nil && !maps.Equal(p.want.requests, requestsOf(&o.Spec))
+	}
+	before := p.notes
+	p.notes = noted(o)
+	j := c.jobs[o.UID]
+	single := j != nil && j.single
+	switch {
+	case first:
+		return
+	case changed && c.shapes != nil:
+		c.detach(p) // its class is another one
+	case changed && p.state == waiting:
+		p.told, p.task.blocked = "", false
+		c.sync(p.task)
+		c.doubt(p)
+	}
+	switch {
+	case p.notes == before && !changed:
+	case p.task == nil && p.state <= paused:
+		p.wrong = nil // maybe
+	case p.notes != before && single && p.state != ended:
+		if err := c.redescribe(j, o, 1); err != nil && !errors.Is(err, sojourn.ErrUnknownJob) {
+			c.act.warn(o, "NotRevised", "the job goes on as it was: "+explain(err))
+		}
+	}
+}
+
+// detach takes a pod without a node from its task.
+func (c *workload) detach(p *pod) {
+	t := p.task
+	if t == nil {
+		return
+	}
+	c.unwait(p)
+	p.told, p.state, p.task = "", unseen, nil
+	c.sync(t)
+	c.leave(t, false)
+	if j := c.jobs[p.obj.UID]; j != nil && j.single {
+		c.jobGone(p.obj.UID)
 	}
 }
 

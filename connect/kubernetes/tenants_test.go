@@ -333,7 +333,15 @@ func TestLimits(t *testing.T) {
 			t.Errorf("size %s counts as %v, want %v", size, got, want)
 		}
 	}
-	for _, bad := range []Limits{{MaxWeight: -1}, {MaxWeight: 1 << 32}, {MinSize: -1}} {
+	for most, want := range map[float64][2]float64{0: {0, 1}, 1: {0, 1}, 4: {0, 1}, 0.5: {0.5, 0.25}, minWeight: {minWeight, minWeight}} { // of a job that says nothing, and of one that says that
+		for k, say := range []func(*batchv1.Job){func(*batchv1.Job) {}, note(Weight, fmt.Sprint(want[1]))} {
+			l := newLab(t, "fifo", Limits{MaxWeight: most})
+			if j := l.core.jobs[l.add("d", 1, 1, time.Second, say).obj.UID]; j.id == 0 || j.spec.Weight != want[k] {
+				t.Errorf("at most %v: a job has the weight %v, want %v; %s", most, j.spec.Weight, want[k], j.refusal)
+			}
+		}
+	}
+	for _, bad := range []Limits{{MaxWeight: -1}, {MaxWeight: 1 << 32}, {MaxWeight: 1e-9}, {MinSize: -1}} {
 		if bad.validate() == nil {
 			t.Errorf("%+v is valid", bad)
 		}
