@@ -135,7 +135,9 @@ func (c *waitContext) Value(key any) any {
 // Enter waits until the request is admitted. The caller must call Leave then, deferred, and work with the context of [Pass.Context]. If the
 // request is not admitted, the error is a [*Refusal], or the cause of ctx if that ends first: the request is then never admitted
 // (TestGoneWhileWaiting).
-func (d *Door) Enter(ctx context.Context, q Request) (*Pass, error) {
+func (d *Door) Enter(ctx context.Context, q Request) (*Pass, error) { return d.enter(ctx, &comer{}, q) }
+
+func (d *Door) enter(ctx context.Context, c *comer, q Request) (*Pass, error) {
 	if q.Estimate < 0 || q.Within < 0 {
 		d.mu.Lock()
 		d.refused++
@@ -149,7 +151,7 @@ func (d *Door) Enter(ctx context.Context, q Request) (*Pass, error) {
 	p := &Pass{door: d, arrived: time.Now()}
 	p.wait.p = p
 	p.wait.Context, p.cancel = context.WithCancelCause(ctx)
-	if err := d.arrive(p, name); err != nil {
+	if err := d.arrive(p, c, name); err != nil {
 		p.cancel(nil)
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package door
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -122,6 +123,52 @@ func (d *Door) Expect(name string) time.Duration {
 		t = &tenant{tag: d.at}
 	}
 	return d.expect(t, t.waiting)
+}
+
+// A step is where the work that is served before a tag begins to grow otherwise.
+type step struct {
+	at    float64 // tag
+	work  float64 // in seconds, up to here
+	slope float64 // from here on
+}
+
+// soon returns how long one more request of a tenant would wait, like expect, as of a second ago at most: what is served before which tag is
+// looked up once for all tenants, of whom all may ask at the same time. It is less than what expect says, by at most a request of each
+// other tenant, and half of one in the mean (TestSoonIsLikeExpect).
+func (d *Door) soon(t *tenant, now time.Time) time.Duration {
+	if d.waiting+d.running < d.inFlight {
+		return 0
+	}
+	if now.Sub(d.told) >= time.Second {
+		d.told = now
+		d.look()
+	}
+	at := d.tagNow(t) + float64(float64(t.waiting)*d.meanCost(t))
+	work := d.held
+	if i, _ := slices.BinarySearchFunc(d.ahead, at, func(s step, at float64) int { return cmp.Compare(s.at, at) }); i > 0 {
+		s := d.ahead[i-1]
+		work += s.work + float64(max(s.slope, 0)*(at-s.at))
+	}
+	return time.Duration(work / float64(d.inFlight) * float64(time.Second))
+}
+
+// look finds the steps: the first request of a tenant counts for all tags beyond its own, the others for each mean cost more.
+func (d *Door) look() {
+	d.ahead = d.ahead[:0]
+	for id := range d.largest.All() {
+		u := d.ids[id]
+		each, held := max(d.meanCost(u), 1e-9), d.meanHeld(u)
+		d.ahead = append(d.ahead, step{at: u.tag, work: held})
+		if u.waiting > 1 {
+			d.ahead = append(d.ahead, step{at: u.tag + each, slope: held / each}, step{at: u.tag + float64(each*float64(u.waiting)), slope: -held / each})
+		}
+	}
+	slices.SortFunc(d.ahead, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	for i := 1; i < len(d.ahead); i++ {
+		a, b := d.ahead[i-1], &d.ahead[i]
+		b.work += a.work + float64(max(a.slope, 0)*(b.at-a.at))
+		b.slope += a.slope
+	}
 }
 
 // expect returns how long the request of a tenant waits that has so many of its own before it.

@@ -28,8 +28,10 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 		}
 		q := Request{Tenant: call(d.o.Tenant, r), Session: call(d.o.Session, r), Estimate: call(d.o.Estimate, r), Within: call(d.o.Within, r)}
 		body, early := r.Body, d.short(r) && d.reading.Load() < int64(d.o.MaxWaiting)
+		var c comer
 		if early {
-			err := d.full(poolName(q.Tenant, d.o.Paths))
+			defer d.away(&c)
+			err := d.early(&c, poolName(q.Tenant, d.o.Paths))
 			if err != nil {
 				d.refuse(w, r, q.Tenant, err)
 				return
@@ -39,7 +41,7 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 				return
 			}
 		}
-		p, err := d.Enter(r.Context(), q)
+		p, err := d.enter(r.Context(), &c, q)
 		if err != nil {
 			d.refuse(w, r, q.Tenant, err)
 			return

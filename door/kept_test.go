@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/door"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/internal/doortest"
 	"github.com/sojourn-sched/sojourn/live"
 )
 
@@ -114,7 +117,8 @@ func TestPromiseAboveTheBoundOfATenant(t *testing.T) {
 	})
 }
 
-// What a refusal costs does not depend on how many tenants wait, for those that have too much here and for those that have waited too long.
+// What a refusal costs does not depend on how many tenants wait, nor on how many of them ask, for those that have too much here and for those that have
+// waited too long.
 func TestRefusalsTakeLittle(t *testing.T) {
 	took := func(tenants int) (least time.Duration) {
 		d := mustDoor(t, 1, door.Options{MaxTenantWaiting: 1})
@@ -128,8 +132,8 @@ func TestRefusalsTakeLittle(t *testing.T) {
 		least = time.Hour
 		for range 5 {
 			begun := time.Now()
-			for range 1000 {
-				if _, err := d.Enter(bg, door.Request{Tenant: "0"}); !errors.Is(err, door.ErrTenant) {
+			for i := range 1000 {
+				if _, err := d.Enter(bg, door.Request{Tenant: fmt.Sprint(i % tenants)}); !errors.Is(err, door.ErrTenant) {
 					t.Fatal(err)
 				}
 			}
@@ -145,6 +149,111 @@ func TestRefusalsTakeLittle(t *testing.T) {
 	}
 	if few, many := took(10), took(5000); many > 20*few { // 500 times as many
 		t.Errorf("1,000 refusals take %v with 10 tenants, %v with 5,000", few, many)
+	}
+}
+
+// What a tenant is told that has too much here is near what Expect says: less by half a request of each other tenant in the mean, and no more.
+func TestSoonIsLikeExpect(t *testing.T) {
+	const inFlight = 2
+	inDoor(t, inFlight, door.Options{MaxTenantWaiting: 4, MaxWait: 10 * time.Minute}, func(t *testing.T, d *door.Door) {
+		r := rand.New(rand.NewPCG(1, 7))
+		var wg sync.WaitGroup
+		compared, longest, less := 0, 0., 0.
+		for range 3000 {
+			time.Sleep(doortest.Seconds(1 + r.ExpFloat64()))
+			synctest.Wait()
+			name := fmt.Sprint(r.IntN(8))
+			expected := d.Expect(name).Seconds()
+			size := doortest.Seconds((1 + float64(name[0]-'0')) * 2 * r.Float64())
+			said := make(chan time.Duration, 1)
+			wg.Go(func() {
+				p, err := d.Enter(bg, door.Request{Tenant: name})
+				if err == nil {
+					time.Sleep(size)
+					p.Leave()
+				} else if no := (*door.Refusal)(nil); errors.As(err, &no) && errors.Is(err, door.ErrTenant) {
+					said <- no.After
+				}
+			})
+			synctest.Wait()
+			if len(said) == 0 {
+				continue
+			}
+			compared++
+			told := (<-said).Seconds()
+			longest = max(longest, told)
+			less += expected - told
+			if told > max(expected, 1)+1e-6 {
+				t.Errorf("%s is told %.2f s, and expects %.2f s", name, told, expected)
+			}
+		}
+		if less /= float64(compared); less > 36./2/inFlight { // half of 1 s to 8 s, on two places
+			t.Errorf("what is told is less by %.2f s in the mean", less)
+		}
+		t.Logf("%d compared, the longest %.1f s, less by %.2f s in the mean", compared, longest, less)
+		if compared < 100 || longest < 20 {
+			t.Errorf("%d compared, the longest wait %.1f s: want more", compared, longest)
+		}
+		wg.Wait()
+	})
+}
+
+// A sender is a body that takes a while, and then ends or fails.
+type sender struct {
+	io.Reader
+	takes time.Duration
+	fails func() error
+}
+
+func (s *sender) Read(p []byte) (int, error) {
+	time.Sleep(s.takes)
+	s.takes = 0
+	if s.fails != nil {
+		return 0, s.fails()
+	}
+	return s.Reader.Read(p)
+}
+
+// Who comes when it was told has its place, however slowly it sends, and nobody else has it meanwhile. If the body fails, the place is free.
+func TestPlaceOfASlowSender(t *testing.T) {
+	for what, fails := range map[string]func() error{"whole": nil, "cut": func() error { return io.ErrUnexpectedEOF }, "panic": func() error { panic("a body") }} {
+		inDoor(t, 1, door.Options{MaxWaiting: 1, Tenant: byHeader("tenant")}, func(t *testing.T, d *door.Door) {
+			first := must(d.Enter(bg, door.Request{Tenant: "a"}))
+			second := make(chan *door.Pass, 1)
+			go func() { second <- must(d.Enter(bg, door.Request{Tenant: "b"})) }()
+			synctest.Wait()
+			h := d.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			ask := func(takes time.Duration) int {
+				defer func() { _ = recover() }()
+				r := httptest.NewRequest("POST", "/", &sender{strings.NewReader("12345"), takes, fails})
+				r.ContentLength = 5
+				r.Header.Set("tenant", "x")
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				return w.Code
+			}
+			if code := ask(0); code != 503 {
+				t.Fatalf("%d, want 503", code)
+			}
+			time.Sleep(time.Second)
+			code := make(chan int, 1)
+			go func() { code <- ask(time.Hour) }()
+			time.Sleep(time.Minute)
+			first.Leave()
+			p := <-second
+			if _, err := d.Enter(bg, door.Request{Tenant: "c"}); !errors.Is(err, door.ErrFull) || d.Status().Promised != 2 {
+				t.Errorf("%s: another one comes while the body does: %v, %+v", what, err, d.Status())
+			}
+			time.Sleep(2 * time.Hour)
+			synctest.Wait()
+			if st := d.Status(); fails == nil && st.Waiting != 1 || fails != nil && st.Waiting+st.Promised > 0 {
+				t.Errorf("%s: %+v", what, st)
+			}
+			p.Leave()
+			if got, want := <-code, map[string]int{"whole": 200, "cut": 400}[what]; got != want {
+				t.Errorf("%s: %d, want %d", what, got, want)
+			}
+		})
 	}
 }
 

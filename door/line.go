@@ -25,6 +25,9 @@ type line struct {
 	cost     robust     // mean cost of late
 	at       float64    // virtual time: see expect.go
 
+	ahead []step    // see soon
+	told  time.Time // when that was
+
 	priced        bool   // costs are what requests say, and not times
 	paid, paidFor robust // what those that said so have cost of late, and how long they were in the handler
 
@@ -45,20 +48,21 @@ type tenant struct {
 	waiting, running int
 	line             []*Pass    // in the order of arrival, those that do not wait any more included
 	promises         []*promise // by the times when they are due
+	coming           int        // requests for which a place is kept while their bodies are read
 	idle             bool       // counted in line.idle
 
 	tag, cost, held float64 // see expect.go
 	ended           int
 	left            time.Time // when its last request left the door
-
-	told time.Time     // when it was last asked how long one would wait
-	wait time.Duration // what the answer was
 }
 
 // due reports whether a place is kept for a request that comes now.
 func (t *tenant) due(now time.Time) bool { return len(t.promises) > 0 && !t.promises[0].due.After(now) }
 
 func (t *tenant) here() int { return t.waiting + t.running }
+
+// kept returns how many places are kept for the tenant.
+func (t *tenant) kept() int { return len(t.promises) + t.coming }
 
 // A promise is a place in the line for the next request of a tenant that comes when it is due.
 type promise struct {
@@ -68,14 +72,16 @@ type promise struct {
 }
 
 // arrive lets a request into the line, perhaps in the place of another one, or says why not.
-func (d *Door) arrive(p *Pass, name string) error {
+func (d *Door) arrive(p *Pass, c *comer, name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	t, push, err := d.place(name, p.arrived)
-	if err != nil {
+	t, push, err := d.place(c, name, p.arrived)
+	switch {
+	case err != nil:
 		return err
-	}
-	if t.due(p.arrived) {
+	case c.t != nil:
+		d.come(c)
+	case t.due(p.arrived):
 		d.drop(t.promises[0])
 	}
 	if push {
@@ -98,25 +104,30 @@ func (d *Door) arrive(p *Pass, name string) error {
 
 // place returns the tenant of a request that would find a place in the line now, and whether another one has to be pushed out of it; or why
 // there is none.
-func (d *Door) place(name string, now time.Time) (t *tenant, push bool, err error) {
+func (d *Door) place(c *comer, name string, now time.Time) (t *tenant, push bool, err error) {
 	d.expire(now)
-	t = d.tenant(name)
-	due, busy := t.due(now), d.waiting+d.running >= d.inFlight
+	if t = c.t; t == nil {
+		t = d.tenant(name)
+	}
+	due, busy := c.t != nil || t.due(now), d.waiting+d.running >= d.inFlight
 	switch {
 	case d.closed:
 		d.forget(t, false)
 		return nil, false, d.refused503(ErrClosed, 0)
-	case !due && d.o.MaxTenantWaiting > 0 && (t.waiting >= d.o.MaxTenantWaiting || busy && t.waiting+len(t.promises) >= d.o.MaxTenantWaiting):
+	case !due && d.o.MaxTenantWaiting > 0 && (t.waiting >= d.o.MaxTenantWaiting || busy && t.waiting+t.kept() >= d.o.MaxTenantWaiting):
 		d.refused++
 		return nil, false, &Refusal{Status: 429, After: max(d.soon(t, now), time.Second), Why: ErrTenant}
 	case !busy:
 	case due && d.waiting < 2*d.o.MaxWaiting:
 	case d.waiting+d.promised < d.o.MaxWaiting:
-	case d.waiting < d.o.MaxWaiting && d.most(t) > t.here()+len(t.promises)+1:
+	case d.waiting < d.o.MaxWaiting && d.most(t) > t.here()+t.kept()+1:
 	case d.waiting >= d.o.MaxWaiting && d.most(t) > t.here()+1:
 		push = true
 	default:
-		if due { // it cannot be kept
+		switch { // it cannot be kept
+		case c.t != nil:
+			d.come(c)
+		case due:
 			d.drop(t.promises[0])
 		}
 		return nil, false, d.refused503(ErrFull, d.promise(t, now))
@@ -124,29 +135,48 @@ func (d *Door) place(name string, now time.Time) (t *tenant, push bool, err erro
 	return t, push, nil
 }
 
-// full returns why a request would be refused now, nil if it would not. A place is kept for it then, as if it had come.
-func (d *Door) full(name string) error {
+// A comer is a request whose body is being read before it is in the line. The place that was promised to it is kept meanwhile.
+type comer struct{ t *tenant } // nil if none was
+
+// early returns why a request would be refused now, nil if it would not. A place is kept for it then, as if it had come.
+func (d *Door) early(c *comer, name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	t, _, err := d.place(name, time.Now())
+	now := time.Now()
+	t, _, err := d.place(c, name, now)
+	if err == nil && t.due(now) {
+		d.drop(t.promises[0])
+		c.t = t
+		t.coming++
+		d.promised++
+	}
 	if err == nil {
 		d.forget(t, false)
 	}
 	return err
 }
 
-// soon returns how long one more request of a tenant would wait, as of a second ago at most: it takes time in proportion to the number of
-// tenants to know that.
-func (d *Door) soon(t *tenant, now time.Time) time.Duration {
-	if now.Sub(t.told) >= time.Second {
-		t.told, t.wait = now, d.expect(t, t.waiting)
+// come ends that a place is kept for a request: it has come.
+func (d *Door) come(c *comer) {
+	c.t.coming--
+	d.promised--
+	d.count(c.t)
+	c.t = nil
+}
+
+// away is called when a request leaves, whether or not it has come.
+func (d *Door) away(c *comer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if t := c.t; t != nil {
+		d.come(c)
+		d.forget(t, d.waiting+d.running == 0)
 	}
-	return t.wait
 }
 
 // count counts a tenant anew, of whom somebody has come or gone, or will come.
 func (d *Door) count(t *tenant) {
-	if idle := t.here()+len(t.promises) == 0; idle != t.idle {
+	if idle := t.here()+t.kept() == 0; idle != t.idle {
 		t.idle = idle
 		if idle {
 			d.idle++
@@ -328,7 +358,11 @@ func (d *Door) expire(now time.Time) {
 // promise keeps a place in the line for the next request of t, and returns when it is due, in whole seconds as the header says it.
 // Each is due when one more request is expected to have left.
 func (d *Door) promise(t *tenant, now time.Time) time.Duration {
-	if n := len(t.promises); n >= max(1, d.o.MaxWaiting/len(d.tenants)) { // who asks more often gets no more places
+	n := len(t.promises)
+	if t.kept() >= max(1, d.o.MaxWaiting/len(d.tenants)) { // who asks more often gets no more places
+		if n == 0 {
+			return time.Second
+		}
 		return max(seconds(t.promises[n-1].due.Sub(now)), time.Second)
 	}
 	if d.next.Before(now) {
@@ -337,7 +371,7 @@ func (d *Door) promise(t *tenant, now time.Time) time.Duration {
 	each := cmp.Or(d.held, 1) / float64(d.inFlight)
 	d.next = d.next.Add(time.Duration(each * float64(time.Second)))
 	at := d.next
-	if n := len(t.promises); n > 0 && at.Before(t.promises[n-1].due) {
+	if n > 0 && at.Before(t.promises[n-1].due) {
 		at = t.promises[n-1].due // that was rounded up: who comes first is due first
 	}
 	after := max(seconds(at.Sub(now)), time.Second)

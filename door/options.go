@@ -35,8 +35,10 @@ type Options struct {
 	// MaxWait is how long a request waits at most. Zero means for as long as its context.
 	MaxWait time.Duration
 
-	// Buffer is up to how many bytes of a body whose length is known are read before a request of HTTP/1 waits. The server learns that a client
-	// has gone only after the body was read, and a slow sender has no place meanwhile. Zero means 64 KiB, a negative value that nothing
+	// Buffer is up to how many bytes of a body whose length is known are read before a request of HTTP/1 waits, where a middleware unpacks it as well
+	// (TestBodyThatIsUnpacked). The server learns that a client
+	// has gone only after the body was read, and a slow sender has no place in the handler meanwhile, but keeps one in the line that was promised to it
+	// (TestPlaceOfASlowSender). Zero means 64 KiB, a negative value that nothing
 	// is read. It does not concern HTTP/2 (TestServer). No body of a request that is refused at once is read (TestRefusedUnread), and those of
 	// MaxWaiting requests at a time; further ones are read when they are admitted (TestBodyThatIsReadLate).
 	Buffer int

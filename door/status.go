@@ -17,7 +17,7 @@ type Status struct {
 	InFlight int // requests that may be in the handler
 	Running  int // requests that are
 	Waiting  int
-	Promised int // places in the line that are kept
+	Promised int // places in the line that are kept, those of requests whose bodies are being read included
 	Admitted uint64
 	Refused  uint64 // by this door; not those whose clients have gone
 	Closed   bool
@@ -44,7 +44,7 @@ func (d *Door) Status() Status {
 	}
 	slices.SortFunc(list, func(a, b *tenant) int { return cmp.Or(b.here()-a.here(), cmp.Compare(a.name, b.name)) })
 	for _, t := range list[:min(len(list), 100)] {
-		st.Tenants = append(st.Tenants, TenantStatus{t.name, t.waiting, t.running, len(t.promises), d.expect(t, t.waiting)})
+		st.Tenants = append(st.Tenants, TenantStatus{t.name, t.waiting, t.running, t.kept(), d.expect(t, t.waiting)})
 	}
 	return st
 }
