@@ -3,7 +3,8 @@ package journal
 // A Store keeps the segments of a journal: byte strings with numbers, from 1. One journal uses it at a
 // time, and makes one call at a time.
 //
-// The store of [OpenFiles] keeps each segment in a file. Module connect/bolt has one on bbolt.
+// The store of [OpenFiles] keeps each segment in a file. Module connect/bolt has one on bbolt, connect/jetstream one
+// on NATS JetStream.
 //
 // A store that several processes have open, one of which leads, has these methods, too. Open then follows that process, see [Journal.Follow],
 // and calls none that writes before Lead has returned nil. The process before can write no more from then on.

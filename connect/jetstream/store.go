@@ -1,0 +1,439 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
+	"github.com/sojourn-sched/sojourn/internal/visible"
+	"github.com/sojourn-sched/sojourn/journal"
+)
+
+// A store keeps segments in a stream. It writes one message at a time, each after the one that it knows to be the last.
+type store struct {
+	conn   *nats.Conn
+	api    js.JetStream
+	stream js.Stream
+	name   string
+	prefix string
+	lease  time.Duration
+	who    string
+	id     string
+
+	mu       sync.Mutex
+	book     book
+	heard    time.Time // when a message came, or this process was not connected
+	messages js.MessagesContext
+	leads    bool
+	unsure   bool          // a message may be in the stream that is not in the book
+	lost     error         // another one leads
+	stop     chan struct{} // closed when it does not lead any more
+	ended    sync.WaitGroup
+}
+
+// follow enters what there is, and goes on with what comes.
+func (s *store) follow(ctx context.Context) error {
+	info, err := s.stream.Info(ctx)
+	if err != nil {
+		return err
+	}
+	consumer, err := s.stream.OrderedConsumer(ctx, js.OrderedConsumerConfig{DeliverPolicy: js.DeliverAllPolicy})
+	if err != nil {
+		return err
+	}
+	if s.messages, err = consumer.Messages(); err != nil {
+		return err
+	}
+	s.heard = time.Now()
+	caught := make(chan struct{})
+	if info.State.Msgs == 0 {
+		s.book.last = info.State.LastSeq
+		close(caught)
+	}
+	s.ended.Go(func() {
+		waits := info.State.Msgs > 0
+		for {
+			m, err := s.messages.Next()
+			if errors.Is(err, js.ErrMsgIteratorClosed) {
+				return
+			}
+			if err != nil {
+				continue // it was away for a while, and begins anew by itself
+			}
+			meta, err := m.Metadata()
+			if err != nil {
+				continue
+			}
+			s.mu.Lock()
+			if !s.leads && meta.Sequence.Stream > s.book.last {
+				s.enter(message{meta.Sequence.Stream, m.Subject(), m.Headers(), m.Data()})
+			}
+			s.mu.Unlock()
+			if waits && meta.NumPending == 0 {
+				waits = false
+				close(caught)
+			}
+		}
+	})
+	select {
+	case <-caught:
+		return nil
+	case <-ctx.Done():
+		s.messages.Stop()
+		return context.Cause(ctx)
+	}
+}
+
+// enter enters a message in the book.
+func (s *store) enter(m message) {
+	m.subject = m.subject[len(s.prefix):]
+	s.heard = time.Now()
+	n := s.book.enter(m)
+	if s.leads && n > 0 {
+		s.book.segments[n].tail = nil // nobody follows here
+	}
+	for number, c := range s.book.segments { //sojourn:unordered each by itself
+		if number+1 < n {
+			c.tail = nil // who follows is at a later one
+		}
+	}
+}
+
+// Lead leads if nobody else does.
+func (s *store) Lead() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.lost != nil:
+		return s.lost
+	case s.leads:
+		return nil
+	case !s.conn.IsConnected():
+		s.heard = time.Now()
+		return fmt.Errorf("jetstream: the server is away: %w", journal.ErrLocked)
+	case !s.book.free && time.Since(s.heard) < s.lease:
+		return fmt.Errorf("jetstream: %s leads: %w", visible.Text(s.book.who), journal.ErrLocked)
+	}
+	ack, err := s.send(nats.Header{headKind: {kindLead}, headWho: {s.who}, js.MsgRollup: {js.MsgRollupSubject}}, "lead", nil)
+	if err != nil {
+		s.heard = time.Now()
+		if refused(err) {
+			s.skip()
+		}
+		return fmt.Errorf("jetstream: %w: %w", err, journal.ErrLocked)
+	}
+	s.leads = true
+	s.book.leader, s.book.who, s.book.free, s.book.last = s.id, s.who, false, ack
+	clear(s.book.groups)
+	s.messages.Stop()
+	s.stop = make(chan struct{})
+	go s.beat(s.stop)
+	return nil
+}
+
+// skip moves the book behind messages that are not there any more, if nothing else comes.
+func (s *store) skip() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	info, err := s.stream.Info(ctx)
+	if err != nil {
+		return
+	}
+	if _, err := s.stream.GetMsg(ctx, s.book.last+1, js.WithGetMsgSubject(s.prefix+">")); errors.Is(err, js.ErrMsgNotFound) {
+		s.book.last = max(s.book.last, info.State.LastSeq)
+	}
+}
+
+// beat says that this store is there, until it does not lead any more.
+func (s *store) beat(stop chan struct{}) {
+	tick := time.NewTicker(s.lease / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+		s.mu.Lock()
+		_ = s.write(nats.Header{headKind: {kindBeat}, headWho: {s.who}, js.MsgRollup: {js.MsgRollupSubject}}, "lead", nil)
+		s.mu.Unlock()
+	}
+}
+
+// send sends a message that is to stand after the last one that is known, and returns where it stands.
+func (s *store) send(header nats.Header, subject string, data []byte) (uint64, error) {
+	if !s.conn.IsConnected() {
+		return 0, nats.ErrDisconnected // it is not to be sent later
+	}
+	header.Set(headFrom, s.id)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	ack, err := s.api.PublishMsg(ctx, &nats.Msg{Subject: s.prefix + subject, Header: header, Data: data}, js.WithExpectLastSequence(s.book.last), js.WithRetryAttempts(0))
+	if err != nil {
+		return 0, err
+	}
+	return ack.Sequence, nil
+}
+
+// refused reports whether the server says that another message stands there.
+func refused(err error) bool {
+	var e *js.APIError
+	return errors.As(err, &e) && (e.ErrorCode == 10071 || e.ErrorCode == 10164)
+}
+
+// write sends a message if this store leads, and enters it. The lock is held.
+func (s *store) write(header nats.Header, subject string, data []byte) (err error) {
+	switch {
+	case s.lost != nil:
+		return s.lost
+	case !s.leads:
+		return visible.Errorf("jetstream: %s leads: %w", visible.Text(s.book.who), journal.ErrLocked)
+	case s.unsure:
+		if err := s.catchUp(); err != nil {
+			return err
+		}
+	}
+	for range 3 { // what was sent before may come late
+		var seq uint64
+		if seq, err = s.send(header, subject, data); err == nil {
+			s.enter(message{seq, s.prefix + subject, header, data})
+			return nil
+		}
+		s.unsure = true
+		if !refused(err) {
+			break
+		}
+		if err := s.catchUp(); err != nil {
+			return err
+		}
+	}
+	return visible.Errorf("jetstream: %w", err)
+}
+
+// catchUp enters messages that were sent, of which no answer came. If another store has written any, this one does not lead any more.
+func (s *store) catchUp() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	info, err := s.stream.Info(ctx) // before it is asked what is there
+	if err != nil {
+		return visible.Errorf("jetstream: %w", err)
+	}
+	for {
+		m, err := s.stream.GetMsg(ctx, s.book.last+1, js.WithGetMsgSubject(s.prefix+">"))
+		if errors.Is(err, js.ErrMsgNotFound) {
+			s.book.last = max(s.book.last, info.State.LastSeq)
+			s.unsure = false
+			return nil
+		}
+		if err != nil {
+			return visible.Errorf("jetstream: %w", err)
+		}
+		if m.Header.Get(headFrom) != s.id {
+			s.lose(m.Header.Get(headWho))
+			return s.lost
+		}
+		s.enter(message{m.Sequence, m.Subject, m.Header, m.Data})
+	}
+}
+
+// lose enters that another store leads.
+func (s *store) lose(who string) {
+	if who == "" {
+		who = "another process"
+	}
+	s.lost = visible.Errorf("jetstream: %s leads, and this process does not any more: %w", visible.Text(who), journal.ErrLocked)
+	s.release()
+}
+
+func (s *store) release() {
+	if s.stop != nil {
+		close(s.stop)
+		s.stop = nil
+	}
+}
+
+// Leader returns how the process that leads calls itself.
+func (s *store) Leader() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return visible.Text(s.book.who)
+}
+
+// Name returns the name of the journal and the number of the segment.
+func (s *store) Name(segment uint64) string { return fmt.Sprintf("%s: segment %d", s.name, segment) }
+
+func (s *store) Segments() ([]uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.book.segments)), nil
+}
+
+func (s *store) content(segment uint64) (content, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.book.segments[segment]
+	if c == nil {
+		return content{}, visible.Errorf("%s: %w", s.Name(segment), fs.ErrNotExist)
+	}
+	return *c, nil
+}
+
+// Read reads the messages of a segment.
+func (s *store) Read(segment uint64) ([]byte, error) {
+	c, err := s.content(segment)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	consumer, err := s.stream.OrderedConsumer(ctx, js.OrderedConsumerConfig{FilterSubjects: []string{s.prefix + strconv.FormatUint(segment, 10)},
+		DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: c.first})
+	if err != nil {
+		return nil, visible.Errorf("%s: %w", s.Name(segment), err)
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return nil, visible.Errorf("%s: %w", s.Name(segment), err)
+	}
+	defer messages.Stop()
+	defer context.AfterFunc(ctx, messages.Stop)()
+	var data []byte
+	b := newBook(math.MaxInt)
+	for b.last < c.last {
+		m, err := messages.Next()
+		if err != nil {
+			return nil, visible.Errorf("%s: %w", s.Name(segment), err)
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return nil, visible.Errorf("%s: %w", s.Name(segment), err)
+		}
+		if meta.Sequence.Stream > c.last { // it was replaced meanwhile
+			return nil, visible.Errorf("%s: %w", s.Name(segment), fs.ErrNotExist)
+		}
+		if b.enter(message{meta.Sequence.Stream, m.Subject()[len(s.prefix):], m.Headers(), m.Data()}) > 0 {
+			x := b.segments[segment]
+			data = append(data, x.tail...)
+			x.tail = nil
+		}
+	}
+	if int64(len(data)) != c.size {
+		return nil, visible.Errorf("%s: it has %d bytes, and should have %d", s.Name(segment), len(data), c.size)
+	}
+	return data, nil
+}
+
+// ReadAt reads from what is kept of the end of a segment, or else all of it.
+func (s *store) ReadAt(segment uint64, b []byte, offset int64) (int, error) {
+	s.mu.Lock()
+	c := s.book.segments[segment]
+	if c == nil || c.seen != 0 && c.seen != c.first {
+		if c != nil {
+			c.seen = 0
+		}
+		s.mu.Unlock()
+		return 0, visible.Errorf("%s: %w", s.Name(segment), fs.ErrNotExist)
+	}
+	c.seen = c.first
+	from := c.size - int64(len(c.tail))
+	if offset >= from {
+		skip := min(offset-from, int64(len(c.tail)))
+		n := copy(b, c.tail[skip:])
+		c.tail = c.tail[skip:] // who follows does not go back
+		s.mu.Unlock()
+		if n < len(b) {
+			return n, io.EOF
+		}
+		return n, nil
+	}
+	s.mu.Unlock()
+	data, err := s.Read(segment)
+	if err != nil {
+		return 0, err
+	}
+	n := copy(b, data[min(offset, int64(len(data))):])
+	if n < len(b) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// put writes bytes to a segment, in as many messages as it takes.
+func (s *store) put(kind string, segment uint64, data []byte) error {
+	last := max(len(data)-1, 0) / part
+	for left := last; left >= 0; left-- {
+		n := min(len(data), part)
+		header := nats.Header{headKind: {kind}, headLeft: {strconv.Itoa(left)}}
+		if left == last {
+			header.Set(headFirst, "1")
+		}
+		s.mu.Lock()
+		err := s.write(header, strconv.FormatUint(segment, 10), data[:n])
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return nil
+}
+
+func (s *store) Create(segment uint64, data []byte) error {
+	if err := s.put(kindCreate, segment, data); err != nil {
+		return err
+	}
+	if c, err := s.content(segment); err == nil {
+		s.purge(segment, js.WithPurgeSequence(c.first))
+	}
+	return nil
+}
+
+// purge removes messages that say nothing any more. If it cannot, they stay.
+func (s *store) purge(segment uint64, o ...js.StreamPurgeOpt) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_ = s.stream.Purge(ctx, append(o, js.WithPurgeSubject(s.prefix+strconv.FormatUint(segment, 10)))...)
+}
+
+func (s *store) Append(segment uint64, data []byte) error { return s.put(kindAppend, segment, data) }
+
+// Sync does nothing: what the server has acknowledged is durable.
+func (s *store) Sync(uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost
+}
+
+func (s *store) Remove(segment uint64) error {
+	s.mu.Lock()
+	err := s.write(nats.Header{headKind: {kindRemove}, headOf: {strconv.FormatUint(segment, 10)}, headWho: {s.who}, js.MsgRollup: {js.MsgRollupSubject}}, "lead", nil)
+	s.mu.Unlock()
+	if err == nil {
+		s.purge(segment)
+	}
+	return err
+}
+
+// Close says that this process does not lead any more.
+func (s *store) Close() error {
+	s.mu.Lock()
+	s.release()
+	if s.leads && s.lost == nil {
+		_ = s.write(nats.Header{headKind: {kindFree}, js.MsgRollup: {js.MsgRollupSubject}}, "lead", nil) // otherwise the lease ends
+	}
+	s.lost = visible.Errorf("jetstream: %w", journal.ErrClosed)
+	s.mu.Unlock()
+	s.messages.Stop()
+	s.ended.Wait()
+	return nil
+}
