@@ -608,3 +608,33 @@ func TestBodyThatIsReadLate(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A handler that has hijacked its connection holds its place until it returns, though its client has gone.
+func TestHijackHoldsItsPlace(t *testing.T) {
+	d := mustDoor(t, 1, door.Options{})
+	hijacked, end := make(chan bool), make(chan bool)
+	srv := serve(t, 1, d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = c.Close()
+		close(hijacked)
+		<-end
+	})))
+	c := must(net.Dial("tcp", srv.Listener.Addr().String()))
+	fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	_, _ = io.ReadAll(c) // until it is closed
+	_ = c.Close()
+	<-hijacked
+	if st := d.Status(); st.Running != 1 {
+		t.Errorf("%+v, want one that runs", st)
+	}
+	close(end)
+	waitFor(t, "the place is free", func() bool { return d.Status().Running == 0 })
+	srv.Close()
+	if err := d.Close(bg); err != nil {
+		t.Error(err)
+	}
+}
