@@ -39,6 +39,7 @@ const (
 	stageEdges
 	stageData
 	stageTimes
+	burstTimes
 )
 
 // salt keeps these streams apart from those of package sim with the same seed.

@@ -26,6 +26,7 @@ func hfsp() []*Generator {
 			Options: append([]Option{
 				jobsOption("100", "Section IV-A"),
 				intervalOption(interval, "Section IV-A; exponential, as arrivals are a Poisson process"),
+				option("bursts", "none", choice("none", "fig10"), "fig10: of the jobs, 18 arrive between 0.4 and 0.6 hours and 35 between 1.34 and 1.5 hours, the others as ever in the rest of the time", "Section IV-D1, of one run of PROD"),
 				option("bins", shares, list(4, numbers(0, 1e6)), "how many jobs read 1 GB, 10 GB, 100 GB, 1 TB, in proportion", "Table I"),
 				option("maps", "1-4,10-50,50-150,151-500", list(4, spans(1, maxTasks)), "map tasks of a job of each bin, all numbers alike", "Table I, which gives ranges; the end of the last one is assumed"),
 				option("map-median", "25s", times, "median over jobs of the time of a map task", fitted),
@@ -80,7 +81,11 @@ func hfspModel(d draws, v values) (iter.Seq[*draft], error) {
 	}
 	datasets := []string{"1GB", "10GB", "100GB", "1TB"}
 	medians := v["reduce-median"].([]float64)
-	return arrivals(v.integer("jobs"), d.poisson(v.number("interval")), func(i int, j *draft) {
+	gap := d.poisson(v.number("interval"))
+	if v.word("bursts") == "fig10" {
+		gap = d.fig10(v.integer("jobs"), gap)
+	}
+	return arrivals(v.integer("jobs"), gap, func(i int, j *draft) {
 		bin := pickOf(d.stream(bins, i), shares)
 		query := 1 + d.stream(names, i).IntN(v.integer("queries"))
 		j.job.Name = fmt.Sprintf("L%d/%s", query, datasets[bin])
@@ -104,6 +109,41 @@ func hfspModel(d draws, v values) (iter.Seq[*draft], error) {
 			p.After = threshold(v.number("slowstart"), maps)
 		}
 	}), nil
+}
+
+// fig10 returns the gaps of n jobs with the bursts of Figure 10 of HFSP. The time that a process of the given gaps
+// counts stands still in a burst. It is a part of the first n arrivals if there are fewer than the bursts have.
+func (d draws) fig10(n int, gap func(i int) float64) func(i int) float64 {
+	const hour = 3600e9 // nanoseconds
+	bursts := []struct {
+		jobs     int
+		from, to float64
+	}{{18, 0.4 * hour, 0.6 * hour}, {35, 1.34 * hour, 1.5 * hour}}
+	var at []float64
+	r := d.stream(burstTimes, 0)
+	for _, b := range bursts {
+		for range b.jobs {
+			at = append(at, uniform(r, b.from, b.to))
+		}
+	}
+	now := 0.0
+	for i := range max(1, n-len(at)) {
+		now += gap(i)
+		then := now
+		for _, b := range bursts {
+			if then >= b.from {
+				then += b.to - b.from
+			}
+		}
+		at = append(at, then)
+	}
+	slices.Sort(at)
+	return func(i int) float64 {
+		if i == 0 {
+			return at[0]
+		}
+		return at[i] - at[i-1]
+	}
 }
 
 // pickOf draws an index, each in proportion to its share.

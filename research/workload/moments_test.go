@@ -360,6 +360,33 @@ func bin(j *sim.Job) int {
 	return slices.Index([]string{"1GB", "10GB", "100GB", "1TB"}, set)
 }
 
+// In the run of Figure 10, 18 of 100 jobs arrive between 0.4 and 0.6 hours and 35 between 1.34 and 1.5 hours, whatever is drawn. The
+// others are 47, the first at once; nobody else is in a burst.
+func TestHFSPBursts(t *testing.T) {
+	for _, jobs := range overSeeds(t, "hfsp-prod", "bursts=fig10 interval=90s", 20) {
+		first, second, before := 0, 0, jobs[0].At
+		for _, j := range jobs {
+			hours := j.At.Sub(0).Hours()
+			switch {
+			case hours >= 0.4 && hours < 0.6:
+				first++
+			case hours >= 1.34 && hours < 1.5:
+				second++
+			}
+			if j.At < before {
+				t.Fatalf("job %d arrives before the job before it", j.ID)
+			}
+			before = j.At
+		}
+		if first != 18 || second != 35 || len(jobs) != 100 || jobs[0].At != 0 {
+			t.Errorf("%d and %d of %d jobs are in the bursts, and the first comes at %v", first, second, len(jobs), jobs[0].At)
+		}
+	}
+	if few := overSeeds(t, "hfsp-prod", "bursts=fig10 jobs=3", 1); len(few[0]) != 3 {
+		t.Errorf("%d jobs, want 3", len(few[0]))
+	}
+}
+
 func TestHFSP(t *testing.T) {
 	shares := map[string][4]float64{"hfsp-dev": {65, 20, 10, 5}, "hfsp-test": {30, 40, 10, 20}, "hfsp-prod": {0, 10, 60, 30}}
 	for _, name := range []string{"hfsp-dev", "hfsp-test", "hfsp-prod"} {

@@ -20,19 +20,22 @@ import (
 
 const paperLong = `paper runs an experiment of a paper with many seeds, and prints what the paper
 says beside what came out, with a confidence interval and a verdict:
-  reproduced      ours is within the tolerance of the row (10 % unless it says
-                  otherwise); if the paper only says more or less, all of our
+  reproduced      ours is within the tolerance of the number, which stands beside it;
+                  if the paper only says more or less, or names a bound, all of our
                   interval is on that side
+  not reproduced  all of our interval is further off than the tolerance, however wide
+                  it is, or on the other side; or it is narrow, and still not as said
   shape only      not reproduced, but the ratio is on the same side of 1 in the
                   paper and in all of our interval
-  not reproduced  neither of these
-  too few seeds   no verdict: our interval is wider than the tolerance, or the paper
+  too few seeds   none of these: our interval is wider than the tolerance, or the paper
                   only says more or less and our interval is on both sides; a note
                   says how many seeds would be enough
+A row without a verdict is a number of ours that the paper says nothing of.
 The default is 20 seeds, or as many as most verdicts of the experiment need.
 A name is that of an experiment, or of a paper, which stands for all its experiments.
-With -o it writes a page for each paper as Markdown, with a picture of each experiment:
-the set-up as we read it, the paper's numbers beside ours, and the verdicts.
+With -o it writes a page for each paper as Markdown: the paper's statements in its own
+words with a verdict on each, the set-up as we read it, all numbers, and the paper's
+figures with our curves, as SVG. sojourn-plot makes PNG of them.
 Without a name it lists the experiments:
 `
 

@@ -2,8 +2,10 @@
 //
 //	go run . -width 8.5 -height 6 -o pictures OUT            what 'sojourn compare -o OUT' wrote
 //	go run . -width 16 -height 9 -o pictures TABLE.csv       rows of a line, a plot, x and y
+//	go run . -formats png,pdf -o pictures pages/*.svg        the figures that 'sojourn paper -o pages' wrote
 //
-// It draws what report.html shows: the same lines, axes and units, on white. It is a module of its own, since the
+// It draws what report.html shows: the same lines, axes and units, on white. A figure of a paper becomes the same picture in
+// another format, of the same size. It is a module of its own, since the
 // library that draws takes longer to build than all of sojourn.
 package main
 
@@ -44,7 +46,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("sojourn-plot", flag.ContinueOnError)
 	flags.SetOutput(&format.Shown{To: os.Stderr})
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: sojourn-plot [-o FOLDER] [-formats svg,png] [-width CM] [-height CM] DIR...\n\nDIR is what 'sojourn run, compare, sweep or plan -o DIR' wrote, or a table:\nFILE.csv with rows of a line, a plot, x and y.")
+		fmt.Fprintln(flags.Output(), "usage: sojourn-plot [-o FOLDER] [-formats svg,png] [-width CM] [-height CM] DIR...\n\nDIR is what 'sojourn run, compare, sweep or plan -o DIR' wrote, or a table:\nFILE.csv with rows of a line, a plot, x and y. Or give FILE.svg ..., the figures that\n'sojourn paper -o DIR' wrote, for other formats of them.")
 		flags.PrintDefaults()
 	}
 	folder := flags.String("o", ".", "the `FOLDER` for the pictures, which is made if need be")
@@ -71,6 +73,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return fmt.Errorf("format %q: want svg, png, pdf or eps", f)
 		}
 	}
+	if filepath.Ext(dirs[0]) == ".svg" {
+		return figures(ctx, dirs, strings.Split(*formats, ","), *folder, out)
+	}
 	plots, err := read(ctx, dirs)
 	if err != nil {
 		return err
@@ -89,6 +94,29 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			}
 			name := filepath.Join(*folder, plots[i].ID+"."+f)
 			if err := save(p, centimetres(*width), centimetres(*height), f, name); err != nil {
+				return err
+			}
+			fmt.Fprintln(out, format.Visible(name))
+		}
+	}
+	return nil
+}
+
+// figures writes pictures of papers in other formats.
+func figures(ctx context.Context, names, formats []string, folder string, out io.Writer) error {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	for _, file := range names {
+		for _, f := range formats {
+			if ctx.Err() != nil {
+				return errors.New("interrupted")
+			}
+			if f == "svg" {
+				continue // it is one
+			}
+			name := filepath.Join(folder, strings.TrimSuffix(filepath.Base(file), ".svg")+"."+f)
+			if err := redraw(file, f, name); err != nil {
 				return err
 			}
 			fmt.Fprintln(out, format.Visible(name))

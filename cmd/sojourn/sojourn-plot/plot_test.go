@@ -277,3 +277,69 @@ func TestBadArguments(t *testing.T) {
 		}
 	}
 }
+
+// A figure of a paper, as SVG with plain attributes, becomes a PNG with the same colours at the same places, 200 dots an inch:
+// 25/12 dots a pixel. A rectangle, a filled path with a stroke, a circle, dashes and text are drawn; what is no picture is an error.
+func TestFigures(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.svg")
+	const head = `<svg xmlns="http://www.w3.org/2000/svg" width="240" height="120" viewBox="0 0 240 120" font-size="11"><title>t</title><rect x="0" y="0" width="240" height="120" fill="#ffffff"/>`
+	write := func(text string) error {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return run(context.Background(), []string{"-formats", "png,svg,pdf", "-o", dir, file}, io.Discard)
+	}
+	if err := write(head + `<rect x="24" y="12" width="48" height="24" fill="#0072b2"/><circle cx="120" cy="60" r="6" fill="#009e73"/>
+<path d="M180 24l12 12l-12 12l-12 -12z" fill="#ff0000" stroke="#d55e00" stroke-width="2"/><path d="M12 108H228V96h-12" fill="none" stroke="#b0398a" stroke-width="3"/>
+<text x="120" y="90" text-anchor="middle" fill="#000000">time (h)</text><text x="12" y="60" text-anchor="middle" fill="#000000" transform="rotate(-90 12 60)">jobs</text></svg>`); err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.Open(filepath.Join(dir, "a.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	image, err := png.Decode(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size := image.Bounds().Size(); size.X != 500 || size.Y != 250 {
+		t.Errorf("240 x 120 pixels become %v dots", size)
+	}
+	at := func(x, y int) string {
+		r, g, b, _ := image.At(x*25/12, y*25/12).RGBA()
+		return fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8)
+	}
+	for where, want := range map[[2]int]string{
+		{48, 24}: "#0072b2", {75, 24}: "#ffffff", {48, 40}: "#ffffff", {120, 60}: "#009e73", {129, 60}: "#ffffff",
+		{180, 36}: "#ff0000", {100, 108}: "#b0398a", {228, 100}: "#b0398a", {220, 96}: "#b0398a", {4, 4}: "#ffffff",
+	} {
+		if got := at(where[0], where[1]); got != want {
+			t.Errorf("at %v the picture is %s, want %s", where, got, want)
+		}
+	}
+	inked := func(x0, y0, x1, y1 int) (n int) {
+		for x := x0; x < x1; x++ {
+			for y := y0; y < y1; y++ {
+				if at(x, y) != "#ffffff" {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	if level, turned := inked(95, 80, 145, 94), inked(2, 45, 16, 75); level < 40 || turned < 20 {
+		t.Errorf("of the texts %d and %d pixels are inked", level, turned)
+	}
+	if pdf, err := os.ReadFile(filepath.Join(dir, "a.pdf")); err != nil || !bytes.HasPrefix(pdf, []byte("%PDF")) {
+		t.Errorf("no PDF: %v", err)
+	}
+	for _, bad := range []string{"", "<b/>", head, head + `<circle cx="a" cy="1" r="1" fill="#000000"/></svg>`, head + `<rect x="1" y="1" width="1" height="1" fill="red"/></svg>`,
+		head + `<path d="L1 2" fill="none" stroke="#000000" stroke-width="1"/></svg>`, head + `<path d="M1" fill="none" stroke="#000000" stroke-width="1"/></svg>`, head + `<path d="M1 1q2 2" fill="none" stroke="#000000" stroke-width="1"/></svg>`} {
+		if err := write(bad); err == nil || !strings.Contains(err.Error(), "a.svg: ") {
+			t.Errorf("%.200s: %v, want an error that names the file", bad, err)
+		}
+	}
+}

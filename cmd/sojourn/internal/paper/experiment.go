@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
@@ -43,6 +44,9 @@ type Experiment struct {
 	// takes the place of measure.of.
 	plans planMeasure
 
+	// draw, unless nil, returns the figure of the paper, with our numbers.
+	draw func(*Result) panels
+
 	// digits is how many digits of our numbers are shown. Zero means 3.
 	digits int
 
@@ -72,7 +76,7 @@ type paperRow struct {
 	each func(context.Context, *Result) ([]float64, error)
 
 	// The paper's statement: a value, or if value is 0, only that it is above or below
-	// a limit, or nothing. A limit of 0 is that of a ratio, 1.
+	// a limit, or nothing. The limit of a ratio is 1 if it is 0.
 	value float64
 	claim claim
 	limit float64
@@ -83,6 +87,10 @@ type paperRow struct {
 	// tolerance is the largest relative difference to value that still counts as
 	// reproduced, and the widest interval that has a verdict. Zero means 0.1.
 	tolerance float64
+
+	// says names the statement of the paper that the row judges, "" for none; see statement. Where it is
+	// judged in another set-up than the paper's as we read it, setUp says in which.
+	says, setUp string
 
 	// reason says what may explain a row that is not reproduced.
 	reason string
@@ -106,11 +114,14 @@ func (r *paperRow) other() paperRun { return paperRun{cmp.Or(r.baseline, r.workl
 // quantity names a row.
 func (r *paperRow) quantity() string {
 	text := r.policy
-	if r.over != "" {
+	switch {
+	case r.over == "":
+	case r.over == r.policy && r.baseline != "":
+		text += " / that on " + r.baseline
+	case r.baseline != "":
+		text += " / " + r.over + " on " + r.baseline
+	default:
 		text += " / " + r.over
-	}
-	if r.baseline != "" {
-		text += " on " + r.baseline
 	}
 	if r.part != "" {
 		text += ", " + r.part
@@ -132,8 +143,54 @@ func (r *paperRow) paper() string {
 	return fmt.Sprintf("%s %v", [...]string{above: ">", below: "<"}[r.claim], r.bound())
 }
 
+// margin formats the tolerance of a number, "" of what has none.
+func (r *paperRow) margin() string {
+	if r.value == 0 {
+		return ""
+	}
+	return fmt.Sprintf("± %v %%", math.Round(1000*r.allowed())/10)
+}
+
 // bound returns the limit of a claim with its default.
-func (r *paperRow) bound() float64 { return cmp.Or(r.limit, 1) }
+func (r *paperRow) bound() float64 {
+	if r.over != "" {
+		return cmp.Or(r.limit, 1)
+	}
+	return r.limit
+}
+
+// across returns what computes a number of each seed from those of several runs, by workload and policy. What is
+// measured of them is the measure of the experiment if of is nil.
+func across(of func(*sim.Result) float64, number func(run func(workload, policy string) float64) float64) func(context.Context, *Result) ([]float64, error) {
+	return func(_ context.Context, p *Result) ([]float64, error) {
+		measured := of
+		if measured == nil {
+			measured = p.measure.Of
+		}
+		known := map[paperRun][]float64{}
+		numbers := make([]float64, len(p.order[0].Loads))
+		for k := range numbers {
+			numbers[k] = number(func(workload, policy string) float64 {
+				run := paperRun{workload, policy}
+				if known[run] == nil {
+					known[run] = p.values(run, measured)
+				}
+				return known[run][k]
+			})
+		}
+		return numbers, nil
+	}
+}
+
+// inSetUps returns the experiment whose rows say in which set-up they judge, by their workload.
+func (e Experiment) inSetUps(of func(workload string) string) Experiment {
+	for i := range e.rows {
+		if r := &e.rows[i]; r.says != "" {
+			r.setUp = of(r.workload)
+		}
+	}
+	return e
+}
 
 // on returns the rows for each of some workloads.
 func on(workloads []paperWorkload, rows ...paperRow) []paperRow {

@@ -180,6 +180,45 @@ func mostInSystem(res *sim.Result) float64 {
 	return float64(slices.Max(jobs))
 }
 
+// inSystem returns how many jobs are in the system some hours after the first arrival.
+func inSystem(res *sim.Result, hours float64) float64 {
+	at, jobs := presence(res)
+	then := at[0].Add(time.Duration(hours * float64(time.Hour)))
+	n, _ := slices.BinarySearchFunc(at, then, func(at, then sojourn.Time) int {
+		if at <= then {
+			return -1
+		}
+		return 1
+	})
+	return float64(jobs[n-1])
+}
+
+// hfspTitle returns the name of a policy in the paper: HFSP is WAIT beside KILL.
+func hfspTitle(policy string, lines []ecdfLine) string {
+	switch {
+	case policy == hfspFair:
+		return "Fair"
+	case policy == hfspKill:
+		return "KILL"
+	case lines[0].policy == hfspFair:
+		return "HFSP"
+	}
+	return "WAIT"
+}
+
+// ecdf returns the distributions of a number over the jobs of all seeds, as the paper draws them.
+func (p *Result) ecdf(n jobNumber, title string, lines []ecdfLine) panel {
+	f := panel{title: title, x: axis{label: n.title, log: true}, y: axis{label: "ECDF", to: 1}}
+	for _, l := range lines {
+		var values []float64
+		for _, res := range p.samples[paperRun{l.workload, l.policy}].Results {
+			values = append(values, n.ofJobs(res, l.bins...)...)
+		}
+		f.lines = append(f.lines, distribution(hfspTitle(l.policy, lines), values))
+	}
+	return f
+}
+
 // hfspSeries prints how many jobs are in the system of the first seed, every tenth of
 // an hour.
 func hfspSeries(p *Result) (string, any) {

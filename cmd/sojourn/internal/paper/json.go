@@ -45,6 +45,9 @@ type paperRowSummary struct {
 	Mean      format.Real    `json:"mean"`
 	CI        [2]format.Real `json:"ci"`
 	Values    []format.Real  `json:"values,omitempty"` // seed by seed; none for a ratio
+	Says      string         `json:"says,omitempty"`   // the statement of the paper that the row judges, by its name
+	Kind      string         `json:"kind,omitempty"`   // of the statement: number, bound or sign
+	SetUp     string         `json:"set_up,omitempty"` // in which it is judged, unless in the paper's
 	Verdict   string         `json:"verdict,omitempty"`
 	Why       string         `json:"why,omitempty"`
 	Needed    int            `json:"seeds_needed,omitempty"` // for a verdict, if there is none
@@ -69,10 +72,15 @@ func (p *Result) Summary() Summary {
 		}
 		sum.Workloads = append(sum.Workloads, out)
 	}
+	kinds := map[string]string{}
+	for _, s := range statementsOf(p.Paper()) {
+		kinds[s.name] = s.kind
+	}
 	for _, r := range p.rows {
 		row := paperRowSummary{
 			Workload: r.workload, Policy: r.policy, Over: r.over, Baseline: r.baseline, Part: r.part, Paper: format.Real(math.NaN()),
-			Mean: format.Real(r.ours.Mean), CI: [2]format.Real{format.Real(r.ours.Low()), format.Real(r.ours.High())}, Verdict: r.is, Why: r.why, Needed: r.needed,
+			Mean: format.Real(r.ours.Mean), CI: [2]format.Real{format.Real(r.ours.Low()), format.Real(r.ours.High())}, Says: r.says, Kind: kinds[r.says], SetUp: r.setUp,
+			Verdict: r.is, Why: r.why, Needed: r.needed,
 		}
 		if r.value > 0 {
 			row.Paper, row.Tolerance = format.Real(r.value), format.Real(r.allowed())

@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -29,62 +28,77 @@ const (
 	tooFewSeeds   = "too few seeds"
 )
 
-// judge compares the results of some seeds with the paper. A number has a verdict if
-// our interval is no wider than the tolerance on each side. A claim has a verdict if
-// our interval is on one side of the limit, or no wider than the tolerance.
+// judge compares the results of some seeds with the paper. Distance comes before width: what is off by
+// more than the tolerance with all of its interval is refuted, however wide that is. A number is reproduced
+// if ours is within the tolerance, and so is half of our interval. What is said to be more or less is
+// reproduced if all of our interval is on that side of the limit.
 func (r *paperRow) judge(ours stats.Interval, seeds int) verdict {
-	claimed := r.claim
 	switch {
-	case r.value > 1:
-		claimed = above
-	case r.value > 0:
-		claimed = below
-	case r.claim == noClaim:
+	case r.value == 0 && r.claim == noClaim:
 		return verdict{}
-	}
-	limit := r.bound()
-	found := noClaim
-	switch {
-	case ours.Low() > limit:
-		found = above
-	case ours.High() < limit:
-		found = below
-	}
-	margin := r.allowed() * cmp.Or(r.value, limit)
-	not := func(why string) verdict {
-		return verdict{is: notReproduced, why: strings.TrimSpace(why + " " + r.reason)}
-	}
-	switch {
 	case math.IsNaN(ours.Mean):
-		return not("There is no such number.")
+		return r.refuted("There is no such number.")
 	case math.IsNaN(ours.Half):
 		return verdict{is: tooFewSeeds, why: "One seed tells nothing of chance."}
-	case r.value == 0 && found == claimed:
+	case r.value > 0:
+		return r.judgeNumber(ours, seeds)
+	}
+	limit := r.bound()
+	margin := r.allowed() * limit
+	switch found := sideOf(ours, limit); {
+	case found == r.claim:
 		return verdict{is: reproduced}
-	case r.value == 0 && found != noClaim:
-		return not(fmt.Sprintf("Ours is on the other side of %v.", limit))
+	case found != noClaim:
+		return r.refuted(fmt.Sprintf("Ours is on the other side of %v.", limit))
 	case ours.Half > margin:
-		enough := margin
-		if r.value == 0 {
-			enough = max(margin, math.Abs(ours.Mean-limit))
-		}
-		needed := ours.Needed(seeds, enough)
+		needed := ours.Needed(seeds, max(margin, math.Abs(ours.Mean-limit)))
 		return verdict{tooFewSeeds, r.tooWide(ours, margin, needed), needed}
-	case r.value == 0:
-		return not(fmt.Sprintf("Our interval contains %v.", limit))
 	}
-	off := ours.Mean/r.value - 1
-	if math.Abs(off) <= r.allowed() {
+	return r.refuted(fmt.Sprintf("Our interval contains %v.", limit))
+}
+
+func (r *paperRow) judgeNumber(ours stats.Interval, seeds int) verdict {
+	margin := r.allowed() * r.value
+	distance := math.Abs(ours.Mean - r.value)
+	switch {
+	case ours.Half > margin && distance-ours.Half <= margin:
+		needed := ours.Needed(seeds, margin)
+		return verdict{tooFewSeeds, r.tooWide(ours, margin, needed), needed}
+	case distance <= margin:
 		return verdict{is: reproduced}
 	}
-	why := fmt.Sprintf("Ours is %.0f %% above.", 100*off)
+	off := 100 * (ours.Mean/r.value - 1)
+	why := fmt.Sprintf("Ours is %.0f %% above.", off)
 	if off < 0 {
-		why = fmt.Sprintf("Ours is %.0f %% below.", -100*off)
+		why = fmt.Sprintf("Ours is %.0f %% below.", -off)
 	}
-	if r.over != "" && found == claimed {
-		return verdict{is: shapeOnly, why: why}
+	said := noClaim // a ratio of 1 has no side
+	switch {
+	case r.over != "" && r.value > 1:
+		said = above
+	case r.over != "" && r.value < 1:
+		said = below
 	}
-	return not(why)
+	if said != noClaim && said == sideOf(ours, 1) {
+		return verdict{is: shapeOnly, why: strings.TrimSpace(why + " " + r.reason)}
+	}
+	return r.refuted(why)
+}
+
+// refuted returns the verdict of what did not come out.
+func (r *paperRow) refuted(why string) verdict {
+	return verdict{is: notReproduced, why: strings.TrimSpace(why + " " + r.reason)}
+}
+
+// sideOf returns on which side of a limit all of an interval is.
+func sideOf(ours stats.Interval, limit float64) claim {
+	switch {
+	case ours.Low() > limit:
+		return above
+	case ours.High() < limit:
+		return below
+	}
+	return noClaim
 }
 
 // tooWide says that an interval is too wide for a verdict, and how many seeds would do.

@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -10,6 +11,14 @@ import (
 	"github.com/sojourn-sched/sojourn/research/certify"
 	"github.com/sojourn-sched/sojourn/research/plan"
 )
+
+// marsBatches are the batch intervals of Figure 17, in seconds, and marsOnlineWorkload is the workload on which all of
+// them are tried.
+var marsBatches = [...]int{10, 25, 50, 75, 100}
+
+const marsOnlineWorkload = "100 1s"
+
+func soMars(seconds int) string { return fmt.Sprintf(":batch=%ds,commit=true", seconds) }
 
 // marsOnline returns Figure 17.
 func marsOnline() Experiment {
@@ -20,38 +29,78 @@ func marsOnline() Experiment {
 		"The bound knows all jobs in advance. With bound=batches it is that of jobs which are released at the end of their batch interval: what is left is not due to waiting for batches.",
 		"Delays, plans and bounds are as in mars-fig7.",
 	)
+	e.Seeds = marsFew
 	for _, slot := range []string{"1s", "10s"} {
 		for _, jobs := range []int{20, 100} {
 			name := fmt.Sprintf("%d %s", jobs, slot)
 			e.workloads = append(e.workloads, paperWorkload{name, fmt.Sprintf("mars-random:jobs=%d,slot=%s", jobs, slot), ""})
 			add := func(policy string, says paperRow) {
 				says.workload, says.policy = name, policy
+				if says.says != "" && name != marsOnlineWorkload {
+					says.setUp = strings.TrimPrefix(says.setUp+", ", ", ") + fmt.Sprintf("%d jobs and slots of %s", jobs, slot)
+				}
 				says.reason = "It depends on the load, which the paper does not give."
 				e.rows = append(e.rows, says)
 			}
-			is := func(value float64) paperRow { return paperRow{value: value} }
-			for _, l := range []struct {
-				batch                   string
-				mars, mares, huwf, hjwf paperRow
-			}{
-				{"50s", is(1.09), is(1.35), is(1.63), is(1.75)},
-				{"100s", paperRow{claim: below, limit: 1.19}, paperRow{claim: above, limit: 1.53}, paperRow{claim: above, limit: 1.53}, paperRow{claim: above, limit: 1.53}},
-			} {
-				b := ":batch=" + l.batch
-				add("so-mars"+b+",commit=true", l.mars)
-				add("so-mars"+b, l.mars)
-				add(marsMARES+b, l.mares)
-				add("huwf"+b, l.huwf)
-				add("hjwf"+b, l.hjwf)
-				add("huwf-dispatch"+b, is(0))
+			for _, batch := range []string{"50s", "100s"} {
+				b := ":batch=" + batch
+				for i, m := range marsFour {
+					planner, says := m.planner+b, paperRow{value: []float64{1.09, 1.35, 1.63, 1.75}[i], says: "17-" + m.says}
+					if batch == "100s" {
+						says = paperRow{claim: above, limit: 1.53, says: "17-above"}
+					}
+					if i > 0 {
+						add(planner, says)
+						continue
+					}
+					if says.says = "17-somars"; batch == "100s" {
+						says = paperRow{claim: below, limit: 1.19, says: "17-below"}
+					}
+					add("so-mars"+b+",commit=true", says)
+					says.setUp = "all waiting work planned anew at each end"
+					add("so-mars"+b, says)
+				}
+				add("huwf-dispatch"+b, paperRow{})
 				for _, policy := range []string{"so-mars" + b + ",commit=true", "so-mars" + b, marsMARES + b, "huwf" + b, "hjwf" + b} {
-					add(policy+",bound=batches", is(0))
+					add(policy+",bound=batches", paperRow{})
 				}
 			}
-			add("so-mars", is(0))
-			add("huwf-dispatch", is(0))
-			add(marsBest, is(0))
+			add("so-mars", paperRow{})
+			add("huwf-dispatch", paperRow{})
+			add(marsBest, paperRow{})
 		}
+	}
+	for _, seconds := range marsBatches {
+		for _, policy := range []string{"so-mars" + soMars(seconds), marsMARES, marsHUWF, marsHJWF} {
+			run := paperRow{workload: marsOnlineWorkload, policy: policy}
+			if policy != "so-mars"+soMars(seconds) {
+				run.policy += fmt.Sprintf(":batch=%ds", seconds)
+			}
+			if !slices.ContainsFunc(e.rows, func(r paperRow) bool { return r.workload == run.workload && r.policy == run.policy }) {
+				e.rows = append(e.rows, run)
+			}
+		}
+	}
+	e.draw = func(p *Result) panels {
+		f := panel{title: marsOnlineWorkload + " slots", x: axis{label: "batch interval (s)"}, y: axis{label: "TWJCT ratio", from: 1},
+			mark: "the paper's numbers; at most and at least, with 100 s"}
+		for _, seconds := range marsBatches {
+			f.x.ticks = append(f.x.ticks, float64(seconds))
+		}
+		for i, m := range marsFour {
+			name := m.title
+			if i == 0 {
+				name = "SO-MarS"
+			}
+			f.lines = append(f.lines, p.line(name, joined, f.x.ticks, func(k int) paperRun {
+				if i == 0 {
+					return paperRun{marsOnlineWorkload, "so-mars" + soMars(marsBatches[k])}
+				}
+				return paperRun{marsOnlineWorkload, fmt.Sprintf("%s:batch=%ds", m.planner, marsBatches[k])}
+			}))
+			f = f.marked(i, 50, []float64{1.09, 1.35, 1.63, 1.75}[i]).marked(i, 100, []float64{1.19, 1.53, 1.53, 1.53}[i])
+		}
+		return panels{f}
 	}
 	return e
 }

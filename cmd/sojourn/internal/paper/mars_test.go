@@ -4,6 +4,7 @@ import (
 	"flag"
 	"io"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,6 +83,9 @@ func TestMarsFigures(t *testing.T) {
 			// They have no row of MarS, or no ratio.
 		default:
 			for _, w := range e.workloads {
+				if strings.Contains(w.name, " fig") { // of another figure, with the paper's planners only
+					continue
+				}
 				best, solved := means.of(t, w.name, marsBest), means.of(t, w.name, marsSolved)
 				if compared++; best > solved {
 					t.Errorf("%s, %s: best-of is at %v, MarS at %v", e.Name, w.name, best, solved)
@@ -89,10 +93,10 @@ func TestMarsFigures(t *testing.T) {
 			}
 		}
 	}
-	// Figure 7 has 12 workloads, figures 8 to 10 have four each, as have 11 and 12, and
+	// Figure 7 has 12 workloads, figures 8 to 10 have four each, 11 and 12 two, and
 	// 14 has one, 15 five, 18 three and 21 two.
-	if compared != 12+3*4+2*4+1+5+3+2 {
-		t.Errorf("best-of was compared with MarS on %d workloads, want 43", compared)
+	if compared != 12+3*4+2*2+1+5+3+2 {
+		t.Errorf("best-of was compared with MarS on %d workloads, want 39", compared)
 	}
 }
 

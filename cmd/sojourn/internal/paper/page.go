@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
@@ -31,10 +32,7 @@ func Page(results []*Result) []File {
 	files := []File{{Name: first.Paper() + ".md"}}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", plainText(authors))
-	var all tally
-	for _, p := range results {
-		all.add(p)
-	}
+	said := judgements(results)
 	command := first.Paper()
 	if len(results) == 1 {
 		command = first.Name
@@ -43,16 +41,20 @@ func Page(results []*Result) []File {
 	if whole(results) {
 		short, rest = findingsOf(first.Paper())
 	}
-	fmt.Fprintf(&b, "%s `sojourn paper %s -o DIR` writes this page.\n\n", strings.TrimSpace(short+" "+all.sentence()), command)
+	fmt.Fprintf(&b, "%s `sojourn paper %s -o DIR` writes this page.\n\n", strings.TrimSpace(short+" "+tallyOf(said).sentence()), command)
 	b.WriteString("A number of ours is a mean over seeds, or the ratio of two such means, ± half of its " +
 		fmt.Sprintf("%.0f %% confidence interval (Student's t). ", 100*stats.Confidence) +
-		"In a picture, a dot is ours, its line is the interval, and a diamond is the paper's number. Where the paper says only more or less, " +
-		"a triangle stands at the limit and points to the side that the paper names. `sojourn paper --help` says what the verdicts mean.\n\n")
-	b.WriteString("| experiment | what | reproduced | shape only | not reproduced | too few seeds |\n|---|---|---|---|---|---|\n")
+		"A picture has the axes of the paper's figure; curves are ours, and diamonds the numbers that the paper states. `sojourn paper --help` says what the verdicts mean.\n\n")
+	fmt.Fprintf(&b, "| experiment | what | %s |\n|---|---|%s\n", tallyHead, strings.Repeat("--:|", strings.Count(tallyHead, "|")+1))
 	for _, p := range results {
-		var t tally
-		t.add(p)
-		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", p.Name, p.Name, plainText(p.Title), t.cells())
+		own := slices.DeleteFunc(slices.Clone(said), func(j judgement) bool { return j.in != p })
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", p.Name, p.Name, plainText(p.Title), tallyOf(own).cells())
+	}
+	b.WriteString("\n## What the paper says\n\nEach statement of the paper about its experiments has one line, with our number that is furthest from it in the set-up " +
+		"of the paper as we read it. A number is judged as a number, within the tolerance that stands beside it. A bound is a number that ours has to be above or below. " +
+		"A sign says what is more, less or the same, without a number.\n\n| statement | kind | paper | ours | verdict |\n|---|---|--:|--:|---|\n")
+	for i := range said {
+		b.WriteString(said[i].line(i > 0 && said[i].quote == said[i-1].quote))
 	}
 	if rest != "" {
 		b.WriteString("\n## What follows\n\n" + rest)
@@ -70,16 +72,16 @@ func Page(results []*Result) []File {
 // Contents returns the page that leads to those of the papers.
 func Contents(papers [][]*Result) File {
 	var b bytes.Buffer
-	b.WriteString("# The papers, and what came out\n\nEach page repeats the experiments of one paper: the set-up as we read it, the paper's numbers, ours, " +
-		"and a verdict on each. `sojourn paper --all -o DIR` writes these pages.\n\n" +
-		"| paper | experiments | reproduced | shape only | not reproduced | too few seeds |\n|---|---|---|---|---|---|\n")
-	for _, results := range papers {
-		var t tally
-		for _, p := range results {
-			t.add(p)
-		}
+	b.WriteString("# The papers, and what came out\n\nEach page repeats the experiments of one paper: the set-up as we read it, the paper's statements, our numbers, " +
+		"and a verdict on each. `sojourn paper --all -o DIR` writes these pages.\n\nA statement is counted once, in the set-up of the paper as we read it. A bound is a number that ours " +
+		"has to be above or below; a sign is said without a number.\n\n")
+	fmt.Fprintf(&b, "| paper | %s |\n|---|%s\n", tallyHead, strings.Repeat("--:|", strings.Count(tallyHead, "|")+1))
+	named := func(results []*Result) string {
 		authors, _, _ := strings.Cut(results[0].Source, ", ")
-		fmt.Fprintf(&b, "| [%s](%s.md) | %d | %s |\n", plainText(authors), results[0].Paper(), len(results), t.cells())
+		return fmt.Sprintf("[%s](%s.md)", plainText(authors), results[0].Paper())
+	}
+	for _, results := range papers {
+		fmt.Fprintf(&b, "| %s | %s |\n", named(results), tallyOf(judgements(results)).cells())
 	}
 	b.WriteString("\nIn short:\n\n")
 	for _, results := range papers {
@@ -88,42 +90,19 @@ func Contents(papers [][]*Result) File {
 			fmt.Fprintf(&b, "- %s: %s\n", plainText(authors), strings.ReplaceAll(short, "\n", " "))
 		}
 	}
-	return File{"README.md", b.Bytes()}
-}
-
-// A tally counts the verdicts of numbers and statements.
-type tally struct{ reproduced, shape, not, few int }
-
-func (t *tally) add(p *Result) {
-	for _, r := range p.rows {
-		switch r.is {
-		case reproduced:
-			t.reproduced++
-		case shapeOnly:
-			t.shape++
-		case notReproduced:
-			t.not++
-		case tooFewSeeds:
-			t.few++
+	b.WriteString("\n## What did not come out, and why\n")
+	for _, results := range papers {
+		fmt.Fprintf(&b, "\n%s:\n\n", named(results))
+		for _, j := range judgements(results) {
+			switch {
+			case j.row == nil:
+				fmt.Fprintf(&b, "- not judged: “%s” (%s): %s.\n", plainText(j.quote), j.place, plainText(j.text))
+			case j.row.is != reproduced:
+				b.WriteString(j.failure())
+			}
 		}
 	}
-}
-
-func (t *tally) cells() string {
-	return fmt.Sprintf("%d | %d | %d | %d", t.reproduced, t.shape, t.not, t.few)
-}
-
-// sentence says how many of the paper's statements came out.
-func (t *tally) sentence() string {
-	n := t.reproduced + t.shape + t.not + t.few
-	if n == 0 {
-		return "The text of the paper has no number to compare with."
-	}
-	text := fmt.Sprintf("Of %s of the paper, %d came out, %d in shape only, and %d did not", format.Count(n, "statement"), t.reproduced, t.shape, t.not)
-	if t.few > 0 {
-		text += fmt.Sprintf("; for %d there are too few seeds", t.few)
-	}
-	return text + "."
+	return File{"README.md", b.Bytes()}
 }
 
 // section returns the part of the page about one experiment.
@@ -132,15 +111,15 @@ func (p *Result) section() string {
 	fmt.Fprintf(&b, "## %s\n\n%s: %s.\n\n`%s`\n\n", p.Name, plainText(p.Source), plainText(p.Title), p.command())
 	b.WriteString(p.setUp())
 	if p.picture() != nil {
-		fmt.Fprintf(&b, "\n![%s: the paper's numbers beside ours](%s.svg)\n", p.Name, p.Name)
+		fmt.Fprintf(&b, "\n![%s: our numbers on the axes of the paper](%s.svg)\n", p.Name, p.Name)
 	}
-	fmt.Fprintf(&b, "\n| workload | %s | paper | ours | verdict |\n|---|---|--:|--:|---|\n", plainText(p.measure.Title))
+	fmt.Fprintf(&b, "\n| workload | %s | paper | tolerance | ours | verdict |\n|---|---|--:|--:|--:|---|\n", plainText(p.measure.Title))
 	for i, r := range p.rows {
 		name := plainText(r.workload)
 		if i > 0 && r.workload == p.rows[i-1].workload {
 			name = ""
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, r.marked(), plainText(r.paper()), r.text(), cmp.Or(r.is, "-"))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", name, r.marked(), plainText(r.paper()), cmp.Or(r.margin(), "-"), r.text(), cmp.Or(marked(r.is), "-"))
 	}
 	if p.extra != nil {
 		text, _ := p.extra(p)
@@ -152,7 +131,7 @@ func (p *Result) section() string {
 	list := ""
 	for _, r := range p.rows {
 		if r.why != "" {
-			list += fmt.Sprintf("- %s, %s: %s. %s\n", plainText(r.workload), r.marked(), r.is, plainText(r.why))
+			list += fmt.Sprintf("- %s, %s: %s. %s\n", plainText(r.workload), r.marked(), marked(r.is), plainText(r.why))
 		}
 	}
 	if list != "" {

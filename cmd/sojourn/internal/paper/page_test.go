@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/xml"
 	"errors"
@@ -10,12 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 )
 
@@ -157,26 +156,24 @@ func TestFindingsAreOfWholePapers(t *testing.T) {
 		}
 	}
 	contents := string(Contents([][]*Result{results}).Data)
-	if short, _ := findingsOf("hpfsp"); !strings.HasSuffix(contents, "In short:\n\n- H-PFSP (Li et al.): "+short+"\n") {
+	if short, _ := findingsOf("hpfsp"); !strings.Contains(contents, "In short:\n\n- H-PFSP (Li et al.): "+short+"\n") {
 		t.Errorf("contents lack %q:\n%s", short, contents)
 	}
 }
 
-// outcomes returns a result of the given rows, which are never run.
-func outcomes(rows ...paperOutcome) *Result {
-	return &Result{Experiment: &Experiment{Name: "made-up", measure: trial.Measure{Title: "time <&> (s)"}}, rows: rows}
-}
-
-func outcome(row paperRow, mean, half float64) paperOutcome {
-	return paperOutcome{paperRow: row, ours: stats.Interval{Mean: mean, Half: half}, verdict: verdict{is: reproduced}}
+// drawn returns the picture of a figure.
+func drawn(f ...panel) string {
+	p := Result{Experiment: &Experiment{Name: "made-<up>", Title: "a & b", draw: func(*Result) panels { return f }}}
+	return string(p.picture())
 }
 
 var (
-	tickOf   = regexp.MustCompile(`<line class="grid" x1="([0-9.]+)".*<text class="soft mid"[^>]*>([^<]*)</text>`)
-	dotOf    = regexp.MustCompile(`<circle class="ours" cx="([0-9.]+)"`)
-	lineOf   = regexp.MustCompile(`<line class="ours"[^>]* x1="([0-9.]+)" x2="([0-9.]+)"`)
-	paperOf  = regexp.MustCompile(`<path class="paper" d="M([0-9.]+) [0-9.]+l([-0-9]+) 5`)
-	numberOf = func(t *testing.T, text string) float64 {
+	verticalOf   = regexp.MustCompile(`<path d="M([0-9.]+) [0-9.]+V[0-9.]+" fill="none" stroke="` + grid + `"[^>]*/>\n<text [^>]*>([^<]*)</text>`)
+	horizontalOf = regexp.MustCompile(`<path d="M[0-9.]+ ([0-9.]+)H[0-9.]+" fill="none" stroke="` + grid + `"[^>]*/>\n<text [^>]*>([^<]*)</text>`)
+	circleOf     = regexp.MustCompile(`<circle cx="([0-9.]+)" cy="([0-9.]+)"`)
+	diamondOf    = regexp.MustCompile(`<path d="M([0-9.]+) ([0-9.]+)l5 5l-5 5l-5 -5z"`)
+	statedOf     = regexp.MustCompile(`<path d="M[0-9.]+ ([0-9.]+)H[0-9.]+" fill="none" stroke="` + soft + `" stroke-width="1" stroke-dasharray`)
+	numberOf     = func(t *testing.T, text string) float64 {
 		t.Helper()
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil {
@@ -186,73 +183,127 @@ var (
 	}
 )
 
-// A picture shows what its axis says: the number at the place of a mark, read off the first and the last tick, is that
-// of the row.
-func TestPictureShowsTheNumbers(t *testing.T) {
-	for _, factor := range []float64{1e-3, 0.7, 1, 42, 1e5} {
-		svg := string(outcomes(
-			outcome(paperRow{workload: "a", policy: "p", value: 3 * factor}, 2*factor, 0.5*factor),
-			outcome(paperRow{workload: "b", policy: "p", claim: above, limit: 1.5 * factor}, 4*factor, math.NaN()),
-			outcome(paperRow{workload: "c", policy: "p", claim: below, limit: 2.5 * factor}, factor, 1.5*factor),
-		).picture())
-		ticks := tickOf.FindAllStringSubmatch(svg, -1)
-		if len(ticks) < 3 || len(ticks) > 8 {
-			t.Fatalf("%g: %d ticks", factor, len(ticks))
+// readOff returns what turns a place on an axis into the number that its first and its last tick say, by straight
+// lines, or of a logarithmic axis of equal factors.
+func readOff(t *testing.T, ticks [][]string, log bool) func(place string) float64 {
+	t.Helper()
+	if len(ticks) < 2 || len(ticks) > 12 {
+		t.Fatalf("%d ticks", len(ticks))
+	}
+	first, last := ticks[0], ticks[len(ticks)-1]
+	p0, v0, p1, v1 := numberOf(t, first[1]), numberOf(t, first[2]), numberOf(t, last[1]), numberOf(t, last[2])
+	return func(place string) float64 {
+		share := (numberOf(t, place) - p0) / (p1 - p0)
+		if log {
+			return v0 * math.Pow(v1/v0, share)
 		}
-		first, last := ticks[0], ticks[len(ticks)-1]
-		x0, v0, x1, v1 := numberOf(t, first[1]), numberOf(t, first[2]), numberOf(t, last[1]), numberOf(t, last[2])
-		at := func(x float64) float64 { return (v0 + (x-x0)/(x1-x0)*(v1-v0)) / factor }
-		near := func(what string, x string, want float64) {
-			if got := at(numberOf(t, x)); math.Abs(got-want) > 0.01 {
-				t.Errorf("%g: %s is drawn at %g, want %g", factor, what, got, want)
+		return v0 + share*(v1-v0)
+	}
+}
+
+// A picture shows what its axes say: the numbers at the place of a mark, read off the ticks, are ours and the paper's.
+func TestPictureShowsTheNumbers(t *testing.T) {
+	for _, log := range []bool{false, true} {
+		for _, factor := range []float64{1e-3, 0.7, 1, 42, 1e5} {
+			f := panel{x: axis{log: log}, y: axis{from: 2 * factor, to: 5 * factor, stated: []float64{5 * factor}}, lines: []line{
+				{name: "a", x: []float64{2 * factor, 30 * factor}, y: []float64{3 * factor, 6 * factor}},
+				{name: "b", x: []float64{4 * factor}, y: []float64{4 * factor}}}}
+			svg := drawn(f.marked(1, 8*factor, 2.5*factor))
+			x, y := readOff(t, verticalOf.FindAllStringSubmatch(svg, -1), log), readOff(t, horizontalOf.FindAllStringSubmatch(svg, -1), false)
+			near := func(what string, place []string, wantX, wantY, down float64) {
+				t.Helper()
+				below := strconv.FormatFloat(numberOf(t, place[2])+down, 'f', 1, 64)
+				if gotX, gotY := x(place[1])/factor, y(below)/factor; math.Abs(gotX-wantX) > 0.02*wantX+0.01 || math.Abs(gotY-wantY) > 0.02 {
+					t.Errorf("log %t, %g: %s is drawn at %g, %g, want %g, %g", log, factor, what, gotX, gotY, wantX, wantY)
+				}
+			}
+			circles, diamonds, stated := circleOf.FindAllStringSubmatch(svg, -1), diamondOf.FindAllStringSubmatch(svg, -1), statedOf.FindAllStringSubmatch(svg, -1)
+			if len(circles) != 3 || len(diamonds) != 2 || len(stated) != 1 { // a diamond is in the legend
+				t.Fatalf("%d circles, %d diamonds, %d stated places\n%s", len(circles), len(diamonds), len(stated), svg)
+			}
+			near("first of a", circles[0], 2, 3, 0)
+			near("second of a, beyond the paper's axis", circles[1], 30, 6, 0)
+			near("b", circles[2], 4, 4, 0)
+			near("the paper's number", diamonds[0], 8, 2.5, 5)
+			if got := y(stated[0][1]) / factor; math.Abs(got-5) > 0.02 {
+				t.Errorf("the end of the paper's axis is drawn at %g, want 5", got)
 			}
 		}
-		dots, lines, papers := dotOf.FindAllStringSubmatch(svg, -1), lineOf.FindAllStringSubmatch(svg, -1), paperOf.FindAllStringSubmatch(svg, -1)
-		if len(dots) != 4 || len(lines) != 2 || len(papers) != 6 { // with those of the legend
-			t.Fatalf("%d dots, %d lines, %d marks of the paper", len(dots), len(lines), len(papers))
+	}
+}
+
+// An axis with the paper's ticks shows these, and one without has at most seven, from a round number to another.
+func TestAxes(t *testing.T) {
+	for _, tc := range []struct {
+		axis axis
+		want string
+	}{
+		{axis{ticks: []float64{1, 1.5, 2}}, "1.0 1.5 2.0"},
+		{axis{}, "0 5 10 15 20"},
+		{axis{from: -5, to: 8}, "-5 0 5 10 15 20"},
+		{axis{ticks: []float64{100, 150, 200}, unit: 100}, "1.0 1.5 2.0"},
+		{axis{log: true}, "1 2 5 10 20"},
+		{axis{log: true, to: 3000, from: 1}, "1 10 100 1000"},
+		{axis{names: []string{"x", "y"}}, "x y"},
+	} {
+		s := tc.axis.scale([]float64{1, 17}, 0, 100)
+		var got []string
+		for _, tick := range s.ticks {
+			got = append(got, s.label(tick))
 		}
-		near("dot of a", dots[0][1], 2)
-		near("dot of b", dots[1][1], 4)
-		near("begin of a", lines[0][1], 1.5)
-		near("end of a", lines[0][2], 2.5)
-		near("begin of c, which is below the axis", lines[1][1], 0)
-		near("paper's number", papers[0][1], 3)
-		near("limit", papers[1][1], 1.5)
-		near("limit", papers[2][1], 2.5)
-		if papers[1][2] != "8" || papers[2][2] != "-8" {
-			t.Errorf("triangles point to %s and %s", papers[1][2], papers[2][2])
+		if strings.Join(got, " ") != tc.want {
+			t.Errorf("%+v: ticks %q, want %q", tc.axis, got, tc.want)
 		}
 	}
 }
 
-// Numbers that differ by orders of magnitude are on a logarithmic axis: equal factors are equally far apart.
-func TestPictureOfManySizes(t *testing.T) {
-	svg := string(outcomes(outcome(paperRow{policy: "p", value: 1}, 1, 0), outcome(paperRow{policy: "p", value: 1}, 10, 0), outcome(paperRow{policy: "p", value: 1}, 1000, 0)).picture())
-	dots := dotOf.FindAllStringSubmatch(svg, -1)
-	a, b, c := numberOf(t, dots[0][1]), numberOf(t, dots[1][1]), numberOf(t, dots[2][1])
-	if math.Abs((c-b)-2*(b-a)) > 0.3 || b <= a {
-		t.Errorf("1, 10 and 1000 are drawn at %g, %g, %g", a, b, c)
-	}
-	if texts := tickOf.FindAllStringSubmatch(svg, -1); len(texts) != 4 || texts[3][2] != "1000" || texts[0][2] != "1" {
-		t.Errorf("ticks are %v", texts)
+// Numbers that are not there are not drawn, and disturb no others.
+func TestPictureWithoutNumbers(t *testing.T) {
+	nan := math.NaN()
+	f := panel{lines: []line{{name: "a", x: []float64{1, 2, 3}, y: []float64{1, nan, math.Inf(1)}}, {name: "b", x: []float64{1}, y: []float64{nan}}, {name: "c", how: steps}}}
+	svg := drawn(f.marked(0, 1, nan))
+	if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") || len(circleOf.FindAllString(svg, -1)) != 1 {
+		t.Errorf("want one circle, and only numbers:\n%s", svg)
 	}
 }
 
-// The axis is logarithmic from a quotient of 40 on.
-func TestAxisOfManySizes(t *testing.T) {
-	for most, first := range map[float64]string{39: "0", 41: "1"} {
-		svg := string(outcomes(outcome(paperRow{policy: "p", value: 1}, most, 0)).picture())
-		if got := tickOf.FindStringSubmatch(svg); got == nil || got[2] != first {
-			t.Errorf("up to %g, the first tick is %q, want %s", most, got, first)
+// A distribution ends at the greatest value, and has the median in the middle.
+func TestDistribution(t *testing.T) {
+	var values []float64
+	for v := range 1000 {
+		values = append(values, float64(999-v))
+	}
+	l := distribution("d", values)
+	for share, want := range map[float64]float64{0.5: 499, 1: 999, 0.005: 4} {
+		if i := slices.Index(l.y, share); i < 0 || l.x[i] != want {
+			t.Errorf("%g of the values are at most %v, want %v", share, l.x, want)
+		}
+	}
+	if none := distribution("d", nil); len(none.x) != 0 {
+		t.Errorf("the distribution of nothing is %v", none)
+	}
+}
+
+// The pictures in docs/papers have plain attributes only: viewers without style sheets show them.
+func TestPicturesArePlain(t *testing.T) {
+	pictures, err := filepath.Glob(pages + "*.svg")
+	if err != nil || len(pictures) == 0 {
+		t.Fatal(pictures, err)
+	}
+	for _, p := range pictures {
+		text := read(t, filepath.Base(p))
+		for _, word := range []string{"<style", "class=", "style=", "var(", "NaN", "Inf"} {
+			if strings.Contains(text, word) {
+				t.Errorf("%s has %q", p, word)
+			}
 		}
 	}
 }
 
 // Nothing in a name is markup, in a picture or on a page.
 func TestNamesAreEscaped(t *testing.T) {
-	p := outcomes(outcome(paperRow{workload: "<b>&", policy: "<script>", value: 1}, 1, 0))
-	svg := p.picture()
-	d := xml.NewDecoder(bytes.NewReader(svg))
+	svg := drawn(panel{title: "<i>", x: axis{label: "a & b"}, lines: []line{{name: "<b>&", x: []float64{1}, y: []float64{2}}}})
+	d := xml.NewDecoder(strings.NewReader(svg))
 	elements := 0
 	for {
 		token, err := d.Token()
@@ -263,12 +314,12 @@ func TestNamesAreEscaped(t *testing.T) {
 			t.Fatalf("%v\n%s", err, svg)
 		}
 		if e, ok := token.(xml.StartElement); ok {
-			if elements++; e.Name.Local == "b" || e.Name.Local == "script" {
+			if elements++; e.Name.Local == "b" || e.Name.Local == "i" || e.Name.Local == "up" {
 				t.Errorf("a name became an element: %s", e.Name.Local)
 			}
 		}
 	}
-	if elements < 10 || !bytes.Contains(svg, []byte("&lt;b&gt;&amp;: &lt;script&gt;")) {
+	if elements < 10 || !strings.Contains(svg, ">&lt;b&gt;&amp;<") {
 		t.Errorf("the label is not there:\n%s", svg)
 	}
 	for text, want := range map[string]string{
@@ -280,29 +331,14 @@ func TestNamesAreEscaped(t *testing.T) {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
-	if got := p.rows[0].marked(); got != "`<script>`" {
-		t.Errorf("a policy becomes %q", got)
+	if row := (paperRow{policy: "<script>"}); row.marked() != "`<script>`" {
+		t.Errorf("a policy becomes %q", row.marked())
 	}
 }
 
-// Where nothing was measured there is no picture.
+// An experiment whose figure is not drawn has no picture.
 func TestNothingToDraw(t *testing.T) {
-	if svg := outcomes(outcome(paperRow{policy: "p", value: 1}, math.NaN(), math.NaN())).picture(); svg != nil {
+	if svg := (&Result{Experiment: &Experiment{}}).picture(); svg != nil {
 		t.Errorf("%s", svg)
-	}
-}
-
-func TestTally(t *testing.T) {
-	var none, some tally
-	some.add(&Result{rows: []paperOutcome{{verdict: verdict{is: reproduced}}, {verdict: verdict{is: reproduced}}, {verdict: verdict{is: shapeOnly}},
-		{verdict: verdict{is: notReproduced}}, {verdict: verdict{is: tooFewSeeds}}, {}}})
-	if got, want := some.sentence(), "Of 5 statements of the paper, 2 came out, 1 in shape only, and 1 did not; for 1 there are too few seeds."; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if got, want := some.cells(), "2 | 1 | 1 | 1"; got != want {
-		t.Errorf("cells %s, want %s", got, want)
-	}
-	if got, want := none.sentence(), "The text of the paper has no number to compare with."; got != want {
-		t.Errorf("%s, want %s", got, want)
 	}
 }

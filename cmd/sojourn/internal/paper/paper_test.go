@@ -18,7 +18,7 @@ import (
 
 // A verdict at the ends of its range: an interval exactly as wide as the tolerance, a
 // mean exactly at its end, a limit exactly at the end of the interval, and each a little
-// beyond.
+// beyond. By hand: 128 with a tolerance of an eighth is 112 to 144, so that 200 ± 56 begins where it ends.
 func TestVerdict(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	ratio := func(value float64) paperRow { return paperRow{over: "fair", value: value} }
@@ -40,11 +40,16 @@ func TestVerdict(t *testing.T) {
 		{"as wide as the tolerance", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 128, Half: 16}, reproduced},
 		{"wider", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 128, Half: 16.0001}, tooFewSeeds},
 		{"as wide, elsewhere", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 200, Half: 16}, notReproduced},
-		{"wider, elsewhere", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 200, Half: 16.0001}, tooFewSeeds},
+		{"wider, elsewhere", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 200, Half: 16.0001}, notReproduced},
+		{"nearly down to the tolerance", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 200, Half: 55.9999}, notReproduced},
+		{"down to the tolerance", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 200, Half: 56}, tooFewSeeds},
+		{"nearly up to the tolerance", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 64, Half: 47.9999}, notReproduced},
+		{"up to the tolerance", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 64, Half: 48}, tooFewSeeds},
+		{"far off, whatever the width", paperRow{value: 45}, stats.Interval{Mean: 170, Half: 14}, notReproduced},
 		{"noise", paperRow{value: 659}, stats.Interval{Mean: 659, Half: 2523}, tooFewSeeds},
 		{"noise that contains it", paperRow{value: 450}, stats.Interval{Mean: 659, Half: 2523}, tooFewSeeds},
 		{"no end of noise", paperRow{value: 659}, stats.Interval{Mean: 659, Half: inf}, tooFewSeeds},
-		{"the tolerance is the paper's, not ours", paperRow{value: 1}, stats.Interval{Mean: 1000, Half: 0.2}, tooFewSeeds},
+		{"the tolerance is the paper's, not ours", paperRow{value: 1}, stats.Interval{Mean: 1.1, Half: 0.2}, tooFewSeeds},
 		{"a time has no side", paperRow{value: 128}, stats.Interval{Mean: 150, Half: 1}, notReproduced},
 		{"one seed", paperRow{value: 128}, stats.Interval{Mean: 128, Half: nan}, tooFewSeeds},
 
@@ -53,6 +58,11 @@ func TestVerdict(t *testing.T) {
 		{"the paper's value in ours", ratio(0.66), stats.Interval{Mean: 0.9, Half: 0.3}, tooFewSeeds},
 		{"same side", ratio(0.66), stats.Interval{Mean: 0.8, Half: 0.05}, shapeOnly},
 		{"same side, noise", ratio(0.66), stats.Interval{Mean: 0.8, Half: 0.1}, tooFewSeeds},
+		{"same side, wide, far off", ratio(0.1), stats.Interval{Mean: 0.8, Half: 0.1}, shapeOnly},
+		{"other side, wide", ratio(0.66), stats.Interval{Mean: 1.2, Half: 0.1}, notReproduced},
+		{"one has no side", ratio(1), stats.Interval{Mean: 0.8, Half: 0.05}, notReproduced},
+		{"one", ratio(1), stats.Interval{Mean: 0.95, Half: 0.05}, reproduced},
+		{"a difference of the other sign", paperRow{value: 0.2}, stats.Interval{Mean: -0.25, Half: 0.01}, notReproduced},
 		{"same side above", ratio(3), stats.Interval{Mean: 1.5, Half: 0.1}, shapeOnly},
 		{"up to 1", ratio(0.5), stats.Interval{Mean: 0.96875, Half: 0.03125}, notReproduced},
 		{"up to nearly 1", ratio(0.5), stats.Interval{Mean: 0.96875, Half: 0.03124}, shapeOnly},
@@ -73,6 +83,9 @@ func TestVerdict(t *testing.T) {
 		{"claim, no number", is(above), stats.Interval{Mean: nan, Half: nan}, notReproduced},
 		{"limit", paperRow{claim: below, limit: 1.19}, stats.Interval{Mean: 1.18, Half: 0.009}, reproduced},
 		{"above the limit", paperRow{claim: below, limit: 1.19}, stats.Interval{Mean: 1.2, Half: 0.009}, notReproduced},
+		{"a difference", paperRow{claim: above}, stats.Interval{Mean: 3, Half: 2.9999}, reproduced},
+		{"a difference, down to 0", paperRow{claim: above}, stats.Interval{Mean: 3, Half: 3}, tooFewSeeds},
+		{"a difference below", paperRow{claim: above}, stats.Interval{Mean: -3, Half: 2.9}, notReproduced},
 		{"about a limit, narrow", paperRow{claim: below, limit: 4, tolerance: 0.125}, stats.Interval{Mean: 4, Half: 0.5}, notReproduced},
 		{"about a limit, wide", paperRow{claim: below, limit: 4, tolerance: 0.125}, stats.Interval{Mean: 4, Half: 0.51}, tooFewSeeds},
 	} {
@@ -95,7 +108,7 @@ func TestVerdictNeeds(t *testing.T) {
 		ours   stats.Interval
 		margin float64
 	}{
-		{paperRow{value: 45}, stats.Interval{Mean: 171.7, Half: 36.1}, 4.5},
+		{paperRow{value: 45}, stats.Interval{Mean: 71.7, Half: 36.1}, 4.5},
 		{paperRow{over: "fair", claim: above}, stats.Interval{Mean: 1.05, Half: 0.3}, 0.1},
 		{paperRow{over: "fair", claim: above}, stats.Interval{Mean: 1.25, Half: 0.3}, 0.25},
 	} {
@@ -133,8 +146,8 @@ func TestPaper(t *testing.T) {
 	}
 	for _, want := range []string{
 		"ONE       ", "cluster 1x1", "seeds      3 from 0 on",
-		"fifo                    1000000000", "not reproduced\n",
-		"srpt / fifo                   1.00      1.00      reproduced\n",
+		"fifo                    1000000000 ± 10 %", "not reproduced\n",
+		"srpt / fifo                   1.00 ± 10 %      1.00      reproduced\n",
 		"ONE, fifo: not reproduced. Ours is 100 % below. It is made up.",
 		"Our interval contains 1.", "\nseeds      3 from 0 on",
 		"\n  note that is longer",
@@ -174,7 +187,7 @@ func TestExperiments(t *testing.T) {
 					}
 				}
 			}
-			if row.claim != noClaim && (row.value != 0 || row.over == "" && row.limit == 0) {
+			if row.claim != noClaim && (row.value != 0 || row.over == "" && row.limit == 0 && row.part == "") {
 				t.Errorf("experiment %s, %s: a claim is about a ratio, or has a limit, and no value", e.Name, row.quantity())
 			}
 		}

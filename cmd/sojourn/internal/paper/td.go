@@ -2,7 +2,9 @@ package paper
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
@@ -88,19 +90,64 @@ func tdExperiments() []Experiment {
 	}
 }
 
+// setUp returns in which set-up a queue judges: in the paper's with one replica.
+func (q *tdQueue) setUp() string {
+	if q.replicas == 1 {
+		return ""
+	}
+	return "three replicas"
+}
+
+// tdAxes and tdLocalAxes are the ends of the axes of Figures 7 and 8, by type.
+var (
+	tdAxes      = [...]axis{{ticks: ticks(200, 1600, 200), unit: 100}, {ticks: ticks(200, 1200, 200), unit: 100}, {ticks: ticks(200, 1000, 200), unit: 100}}
+	tdLocalAxes = [...]axis{{ticks: ticks(0, 80, 10)}, {ticks: ticks(0, 90, 10)}, {ticks: ticks(0, 90, 10)}}
+)
+
+// ticks returns the numbers from one to another in steps.
+func ticks(from, to, step float64) (list []float64) {
+	for v := from; v <= to; v += step {
+		list = append(list, v)
+	}
+	return list
+}
+
+// end returns the last tick.
+func (a *axis) end() float64 { return a.ticks[len(a.ticks)-1] }
+
+// tdBySize returns Figure 7 or 8: a panel for each type of job queue, with the ends of the paper's axes.
+func tdBySize(p *Result, label string, ends []axis) (f panels) {
+	sizes := []float64{1, 1.5, 2, 2.5, 3}
+	for i, q := range tdTypes[:3] {
+		of := panel{title: fmt.Sprintf("(%c) %s jobs", 'a'+i, q.name), x: axis{label: "data size (x 100 GB)", ticks: sizes},
+			y: ends[i], stated: "end of the paper's axis"}
+		of.y.label, of.y.stated = label, []float64{ends[i].end()}
+		for k, policy := range []string{tdPaper, tdFIFO, tdFair} {
+			of.lines = append(of.lines, p.line([]string{"TD", "FIFO", "Fair"}[k], joined, sizes, func(i int) paperRun {
+				if sizes[i] == 2 {
+					return paperRun{q.name, policy}
+				}
+				return paperRun{fmt.Sprintf("%s %g", q.name, 100*sizes[i]), policy}
+			}))
+		}
+		f = append(f, of)
+	}
+	return f
+}
+
 // tdFig7 returns Figure 7.
 func tdFig7() Experiment {
 	e := tdExperiment(Experiment{
 		Name: "td-fig7", Title: "completion time of job queues of 200 GB", Source: "TD (Wang et al.), Section V, Figure 7",
 		measure: trial.Measure{Title: "completion time (s)", Of: trial.Makespan},
 		notes: []string{
-			"Figure 7 is a chart without numbers in the text: TD is 'significantly shorter than the others' for each type, most of all for small jobs.",
+			"Of Figure 7 the text has no numbers but the ticks of its axes: what is drawn is between the first and the last.",
 		},
 	}, func(tdQueue, string) paperRow { return paperRow{} },
-		func(tdQueue) []paperRow {
+		func(q tdQueue) []paperRow {
 			return []paperRow{
-				{policy: tdFIFO, over: tdPaper, claim: above, reason: "With three replicas FIFO finds local tasks as well."},
-				{policy: tdFair, over: tdPaper, claim: above},
+				{policy: tdFIFO, over: tdPaper, claim: above, says: "7-shorter", setUp: q.setUp()},
+				{policy: tdFair, over: tdPaper, claim: above, says: "7-shorter", setUp: q.setUp()},
 				{policy: tdPrinted, over: tdPaper},
 				{policy: tdDelay, over: tdPaper},
 				{policy: tdDelay, over: tdTuned},
@@ -109,8 +156,23 @@ func tdFig7() Experiment {
 		})
 	e.addSizes(
 		paperRow{policy: tdPaper},
-		paperRow{policy: tdFIFO, over: tdPaper, claim: above},
-		paperRow{policy: tdFair, over: tdPaper, claim: above})
+		paperRow{policy: tdFIFO, over: tdPaper, claim: above, says: "7-shorter"},
+		paperRow{policy: tdFair, over: tdPaper, claim: above, says: "7-shorter"})
+	for i, less := range []string{"large", "mix"} {
+		for _, policy := range []string{tdFIFO, tdFair} {
+			e.rows = append(e.rows, paperRow{workload: []string{"mix", "small"}[i], policy: policy, over: policy, baseline: less, claim: above, says: "7-small"})
+		}
+	}
+	for i, q := range tdTypes[:3] {
+		says := fmt.Sprintf("7%c-axis", 'a'+i)
+		for _, policy := range []string{tdFIFO, tdFair, tdPaper} {
+			e.rows = append(e.rows,
+				paperRow{workload: q.name + " 100", policy: policy, claim: above, limit: tdAxes[i].ticks[0], says: says},
+				paperRow{workload: q.name + " 300", policy: policy, claim: below, limit: tdAxes[i].end(), says: says,
+					reason: "The network and the times of tasks are assumed."})
+		}
+	}
+	e.draw = func(p *Result) panels { return tdBySize(p, "completion time (x 100 s)", tdAxes[:]) }
 	return e
 }
 
@@ -122,20 +184,38 @@ func tdFig8() Experiment {
 		tdFIFO: "It depends on the numbers of jobs that run at a time and of their tasks, which the paper leaves open: no setting was found that gives both schedulers both numbers.",
 		tdFair: "All jobs run at a time here, so that a slot seldom finds its few jobs with a local task, and stays with its job.",
 	}
-	better := []paperRow{{policy: tdPaper, over: tdFIFO, claim: above}, {policy: tdPaper, over: tdFair, claim: above}}
+	better := func(setUp string) []paperRow {
+		return []paperRow{{policy: tdPaper, over: tdFIFO, claim: above, says: "8-higher", setUp: setUp}, {policy: tdPaper, over: tdFair, claim: above, says: "8-higher", setUp: setUp}}
+	}
 	e := tdExperiment(Experiment{
 		Name: "td-fig8", Title: "share of tasks on the node of their input, 200 GB", Source: "TD (Wang et al.), Section V, Figure 8",
 		measure: trial.Measure{Title: "local tasks (%)", Of: localPercent},
 		notes: []string{
-			"Section V-A has 35 % for Fair and FIFO on small jobs and 70 % on large ones; the chart shows TD above both.",
+			"Section V-A has 35 % for Fair and FIFO on small jobs and 70 % on large ones; the chart shows TD above both, and within its axes.",
 		},
 	}, func(q tdQueue, policy string) paperRow {
 		if q.replicas != 1 || reason[policy] == "" {
 			return paperRow{}
 		}
-		return paperRow{value: percent[q.job], reason: reason[policy]}
-	}, func(tdQueue) []paperRow { return better })
-	e.addSizes(append([]paperRow{{policy: tdFIFO}, {policy: tdFair}, {policy: tdPaper}}, better...)...)
+		row := paperRow{value: percent[q.job], reason: reason[policy]}
+		if row.value > 0 {
+			row.says = "8-" + q.job
+		}
+		return row
+	}, func(q tdQueue) []paperRow { return better(q.setUp()) })
+	e.addSizes(append([]paperRow{{policy: tdFIFO}, {policy: tdFair}, {policy: tdPaper}}, better("")...)...)
+	for i, q := range tdTypes[:3] {
+		within := func(workload, policy, setUp string) {
+			e.rows = append(e.rows, paperRow{workload: workload, policy: policy, claim: below, limit: tdLocalAxes[i].end(), says: fmt.Sprintf("8%c-axis", 'a'+i), setUp: setUp,
+				reason: "The algorithms as printed leave slots idle, and place fewer tasks far from their input."})
+		}
+		within(q.name, tdPaper, "")
+		for _, size := range tdSizes {
+			within(fmt.Sprintf("%s %d", q.name, size), tdPaper, "")
+		}
+		within(q.name, tdPrinted, "the algorithms as printed (200 GB)")
+	}
+	e.draw = func(p *Result) panels { return tdBySize(p, "local assignment ratio (%)", tdLocalAxes[:]) }
 	return e
 }
 
@@ -154,14 +234,14 @@ func tdHotSpots() Experiment {
 		case says == nil || q.replicas != 1:
 			return paperRow{}
 		case policy == tdPaper:
-			return paperRow{value: says[5], reason: "In the paper some reads have no choice, as they may not leave the rack."}
+			return paperRow{value: says[5], says: "1-td-" + q.job, reason: "In the paper some reads have no choice, as they may not leave the rack."}
 		}
-		return paperRow{value: says[5], reason: "See the notes on what counts."}
+		return paperRow{value: says[5], says: "1-" + strings.TrimSuffix(policy, ":ties=arrival") + "-" + q.job, reason: "The paper does not say how many readers make a hot spot, nor how long a read counts."}
 	}, func(q tdQueue) []paperRow {
 		if q.replicas != 1 {
 			return nil
 		}
-		return []paperRow{{policy: tdPaper, over: tdFIFO, claim: below}, {policy: tdPaper, over: tdFair, claim: below}}
+		return []paperRow{{policy: tdPaper, over: tdFIFO, claim: below, limit: 0.5, says: "1-majority"}, {policy: tdPaper, over: tdFair, claim: below, limit: 0.5, says: "1-majority"}}
 	})
 }
 
@@ -188,18 +268,28 @@ func tdBounds(name, title, figure, demand, says string) Experiment {
 			tdNotes[1], tdNotes[4],
 		},
 	}
+	lower, upper := []string{"0.5", "0.6", "0.7", "0.8", "0.9"}, []string{"1.1", "1.2", "1.3", "1.4", "1.5"}
+	bounds := func(printed, l, h string) string { return fmt.Sprintf("td:%s%sl=%s,h=%s", printed, demand, l, h) }
+	ofPanel := func(b bool, printed string) string { // the set-up of a statement on panel (a) or (b)
+		var other []string
+		if b != (demand != "") {
+			other = append(other, map[bool]string{true: "demands of 12 %", false: "demands of at most 35"}[b])
+		}
+		if printed != "" {
+			other = append(other, "the algorithms as printed")
+		}
+		return strings.Join(other, " and ")
+	}
 	for _, t := range tdTypes[:3] {
 		e.workloads = append(e.workloads, paperWorkload{t.name, "td-" + t.job, ""})
 		for _, printed := range []string{"", "as-printed=true,"} {
-			bounds := func(l, h string) string { return fmt.Sprintf("td:%s%sl=%s,h=%s", printed, demand, l, h) }
-			row := func(l, h string) paperRow { return paperRow{workload: t.name, policy: bounds(l, h)} }
-			ratio := func(l, h string, c claim) paperRow {
-				r := row(l, h)
-				r.over, r.claim = bounds("0.7", "1.3"), c
+			row := func(l, h string) paperRow { return paperRow{workload: t.name, policy: bounds(printed, l, h)} }
+			ratio := func(l, h string, says paperRow) paperRow {
+				says.workload, says.policy, says.over, says.setUp = t.name, bounds(printed, l, h), bounds(printed, "0.7", "1.3"), ofPanel(h != "1.3", printed)
 				if h != "1.3" {
-					r.reason = "A higher H leaves fewer slots idle where the algorithms are as printed; slots that stay with their job are not seen to cost anything."
+					says.reason = "A higher H leaves fewer slots idle where the algorithms are as printed; slots that stay with their job are not seen to cost anything."
 				}
-				return r
+				return says
 			}
 			for _, l := range []string{"0.1", "0.5", "0.6", "0.7", "0.8", "0.9", "1"} {
 				e.rows = append(e.rows, row(l, "1.3"))
@@ -207,9 +297,53 @@ func tdBounds(name, title, figure, demand, says string) Experiment {
 			for _, h := range []string{"1", "1.1", "1.2", "1.4", "1.5", "3"} {
 				e.rows = append(e.rows, row("0.7", h))
 			}
-			e.rows = append(e.rows, ratio("0.5", "1.3", noClaim), ratio("0.9", "1.3", above),
-				ratio("0.7", "1.1", above), ratio("0.7", "1.5", above))
+			e.rows = append(e.rows,
+				ratio("0.5", "1.3", paperRow{value: 1, says: "9-low"}), ratio("0.6", "1.3", paperRow{value: 1, says: "9-low"}), ratio("0.9", "1.3", paperRow{claim: above, says: "9-high"}),
+				ratio("0.7", "1.1", paperRow{claim: above, says: "9-upper"}), ratio("0.7", "1.5", paperRow{claim: above, says: "9-beyond"}))
+			for _, b := range []bool{false, true} {
+				says, over := "9a-axis", func(i int) string { return bounds(printed, lower[i], "1.3") }
+				if b {
+					says, over = "9b-axis", func(i int) string { return bounds(printed, "0.7", upper[i]) }
+				}
+				end := func(part string, c claim, limit float64, worst func(...float64) float64) {
+					e.rows = append(e.rows, paperRow{workload: t.name, part: part + " of panel (" + says[1:2] + ")" + map[bool]string{true: ", as printed"}[printed != ""],
+						claim: c, limit: limit, says: says, setUp: ofPanel(b, printed), reason: "The network and the times of tasks are assumed.",
+						each: across(nil, func(run func(workload, policy string) float64) float64 {
+							var all []float64
+							for i := range lower {
+								all = append(all, run(t.name, over(i)))
+							}
+							return worst(all...)
+						})})
+				}
+				end("least", above, 500, func(v ...float64) float64 { return slices.Min(v) })
+				end("greatest", below, 850, func(v ...float64) float64 { return slices.Max(v) })
+			}
 		}
+	}
+	e.draw = func(p *Result) (f panels) {
+		for _, printed := range []string{"", "as-printed=true,"} {
+			for b, values := range [][]string{lower, upper} {
+				of := panel{title: fmt.Sprintf("(%c)", 'a'+b), x: axis{label: []string{"lower bound L", "upper bound H"}[b]}, y: axis{label: "completion time (x 100 s)", unit: 100, ticks: ticks(500, 850, 50), stated: []float64{500, 850}}, stated: "ends of the paper's axis"}
+				if printed != "" {
+					of.title += ", the algorithms as printed"
+				}
+				for _, v := range values {
+					x, _ := strconv.ParseFloat(v, 64)
+					of.x.ticks = append(of.x.ticks, x)
+				}
+				for _, t := range tdTypes[:3] {
+					of.lines = append(of.lines, p.line(t.name+" jobs", joined, of.x.ticks, func(i int) paperRun {
+						if b == 1 {
+							return paperRun{t.name, bounds(printed, "0.7", values[i])}
+						}
+						return paperRun{t.name, bounds(printed, values[i], "1.3")}
+					}))
+				}
+				f = append(f, of)
+			}
+		}
+		return f
 	}
 	return e
 }

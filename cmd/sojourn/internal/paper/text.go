@@ -95,7 +95,7 @@ func (p *Result) table() *format.Table {
 		t.Add("", title, nil)
 	}
 	for _, r := range p.rows {
-		t.Row(t.Under(9, r.workload, r.quantity()), r.paper(), r.text(), cmp.Or(r.is, "-"))
+		t.Row(t.Under(9, r.workload, r.quantity()), strings.TrimSpace(r.paper()+" "+r.margin()), r.text(), cmp.Or(r.is, "-"))
 	}
 	return t
 }
