@@ -22,7 +22,7 @@ func (p *Pool) ChangePool(n sojourn.Pool) error {
 	if err != nil {
 		return err
 	}
-	return p.commit(nil, pos)
+	return p.commitNow(pos)
 }
 
 // changePool is ChangePool, and returns what has to be durable before it is acknowledged.

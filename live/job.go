@@ -401,7 +401,7 @@ func (h *Handle) Add(phase int, estimates ...time.Duration) (first int, err erro
 	if err != nil {
 		return 0, err
 	}
-	return first, h.pool.commit(h.pool.leaving, pos)
+	return first, h.pool.commitNow(pos)
 }
 
 // addTasks adds tasks to the description of a phase, in the memory of its list of estimates where there is room, and returns
@@ -431,7 +431,7 @@ func (h *Handle) revise(change func(*sojourn.Job)) error {
 	if err != nil {
 		return err
 	}
-	return h.pool.commit(nil, pos)
+	return h.pool.commitNow(pos)
 }
 
 // revise changes the description of a job, unless change returns an error, and then what the pool keeps. It returns what has to be

@@ -76,15 +76,31 @@ func (p *Pool) endStall(s *stall) {
 }
 
 // commit returns when what was reported and decided before a position is durable. While the store fails, it waits until it works
-// again, or ctx or that of Close has ended; without a ctx it does not wait. The lock is not held.
+// again, or ctx or that of Close has ended. The lock is not held.
 func (p *Pool) commit(ctx context.Context, pos int64) error {
 	if pos <= p.durable.Load() {
 		return nil
 	}
-	err := p.persist(ctx, func() error { return p.kept.d.Wait(pos) })
-	for at := p.durable.Load(); err == nil && at < pos && !p.durable.CompareAndSwap(at, pos); at = p.durable.Load() {
+	return p.persist(ctx, p.wait(pos))
+}
+
+// commitNow is commit for who has no ctx: it does not wait for a store that fails.
+func (p *Pool) commitNow(pos int64) error {
+	if pos <= p.durable.Load() {
+		return nil
 	}
+	_, err := p.askStore(p.wait(pos))
 	return err
+}
+
+// wait returns what waits until the durable policy has kept what is before a position.
+func (p *Pool) wait(pos int64) func() error {
+	return func() error {
+		err := p.kept.d.Wait(pos)
+		for at := p.durable.Load(); err == nil && at < pos && !p.durable.CompareAndSwap(at, pos); at = p.durable.Load() {
+		}
+		return err
+	}
 }
 
 // mended reports whether what a task of the pool hands in was refused because the store failed, and the store works again by now: the
@@ -99,19 +115,10 @@ func (p *Pool) mended(ctx context.Context, refused error) bool {
 
 // persist is commit for a call of the durable policy.
 func (p *Pool) persist(ctx context.Context, call func() error) error {
-	if p.kept.d == nil {
-		return nil
-	}
 	for {
-		s := p.stall.Load()
+		s, err := p.askStore(call)
 		if s == nil {
-			err := call()
-			if s = p.stalls(err); s == nil {
-				return p.checked(err)
-			}
-		}
-		if ctx == nil {
-			return s.err
+			return err
 		}
 		select {
 		case <-s.over:
@@ -121,6 +128,22 @@ func (p *Pool) persist(ctx context.Context, call func() error) error {
 			return s.err
 		}
 	}
+}
+
+// askStore calls the durable policy, if there is one and its store is not known to fail. It returns the stall that prevents it, or that the
+// call has begun, and its error.
+func (p *Pool) askStore(call func() error) (*stall, error) {
+	if p.kept.d == nil {
+		return nil, nil
+	}
+	s := p.stall.Load()
+	if s == nil {
+		err := call()
+		if s = p.stalls(err); s == nil {
+			return nil, p.checked(err)
+		}
+	}
+	return s, s.err
 }
 
 // trouble returns why the pool does not do what it should, nil if it does. The lock is held.
