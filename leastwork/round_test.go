@@ -103,7 +103,7 @@ func TestNoJobIsLeftOut(t *testing.T) {
 				for i := range job.Phases {
 					job.Phases[i] = sojourn.Phase{
 						Tasks: rapid.IntRange(1, 3).Draw(t, "tasks"), Class: sojourn.Class(rapid.IntRange(0, 1).Draw(t, "class")),
-						Estimate: time.Duration(rapid.SampledFrom([]int{0, 0, 1, 1 << 20, 1 << 40}).Draw(t, "estimate")),
+						Estimate: rapid.SampledFrom([]time.Duration{0, 0, 1, 1 << 20, 1 << 40}).Draw(t, "estimate"),
 					}
 				}
 				observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job})

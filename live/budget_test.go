@@ -91,6 +91,7 @@ func TestMaxFailedTasks(t *testing.T) {
 			if g := tally.Read(); g.Jobs != 0 || g.Queued != 0 || g.Running != 0 {
 				t.Errorf("a tally after the end: %+v", g)
 			}
+			synctest.Wait()
 			for key := range j.Kept() {
 				t.Errorf("%q is kept after the end of the job", key)
 			}
@@ -206,6 +207,7 @@ func TestTornTroubles(t *testing.T) {
 					t.Errorf("%d of %d bytes: %v, %+v", end, len(whole), err, h.Progress())
 				}
 			}
+			synctest.Wait()
 			for key := range j.Kept() {
 				t.Errorf("%d of %d bytes: %q is kept after the end of the job", end, len(whole), key)
 			}

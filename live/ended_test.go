@@ -253,6 +253,7 @@ func TestKey(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		synctest.Wait() // for what the pool does when it has told that a job has ended
 		kept := 0
 		for range j.Kept() {
 			kept++
