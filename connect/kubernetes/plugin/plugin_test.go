@@ -187,7 +187,7 @@ func TestRestart(t *testing.T) {
 			}
 		}
 		s.restart("policy: fifo")
-		synctest.Wait()
+		defer s.look()()
 		c := s.p.core
 		got := map[types.UID]bool{}
 		for uid, p := range c.pods {
@@ -338,6 +338,7 @@ func TestHistories(t *testing.T) {
 			if len(s.pods) > 0 {
 				t.Fatalf("%d pods of %d Jobs have not ended at %v", len(s.pods), len(s.jobs), time.Now())
 			}
+			defer s.look()()
 			c := s.p.core
 			if len(c.pods) > 0 || c.truth.Live() > 0 || c.busy > 0 || len(s.p.may) > 0 || len(s.p.missed) > 0 || s.p.keep.uid != "" {
 				t.Errorf("left: %d pods, %d jobs, %d tokens, %d permissions, %d misses, a node for %q", len(c.pods), c.truth.Live(), c.busy, len(s.p.may), len(s.p.missed), s.p.keep.uid)

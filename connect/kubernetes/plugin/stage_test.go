@@ -344,7 +344,7 @@ func (s *stage) finish(p *pod1, phase corev1.PodPhase) {
 // check compares what the policy was told with what is true.
 func (s *stage) check() {
 	s.t.Helper()
-	synctest.Wait()
+	defer s.look()()
 	if s.p.failed {
 		s.t.Fatal("the plugin has failed")
 	}
@@ -365,6 +365,13 @@ func (s *stage) check() {
 	if attempts != busy || attempts != c.busy || slots != c.busy+len(c.free) {
 		s.t.Fatalf("the policy has %d attempts and %d slots; %d pods are picked or placed, %d tokens busy, %d free", attempts, slots, busy, c.busy, len(c.free))
 	}
+}
+
+// look waits until the plugin has nothing to do, and stops it until what it returns is called.
+func (s *stage) look() (on func()) {
+	synctest.Wait()
+	s.p.mu.Lock()
+	return s.p.mu.Unlock
 }
 
 // starts returns how often each Job is among the pods that were bound.
