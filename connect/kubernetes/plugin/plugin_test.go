@@ -187,7 +187,7 @@ func TestRestart(t *testing.T) {
 			}
 		}
 		s.restart("policy: fifo")
-		defer s.look()()
+		on := s.look()
 		c := s.p.core
 		got := map[types.UID]bool{}
 		for uid, p := range c.pods {
@@ -213,6 +213,7 @@ func TestRestart(t *testing.T) {
 				t.Errorf("%s: %d tasks left, want %d", j.obj.Name, got, want)
 			}
 		}
+		on()
 		s.pass(time.Minute)
 		if got := s.starts(); got["one"] != 30 || got["two"] != 30 {
 			t.Errorf("got starts %v", got)
