@@ -66,9 +66,10 @@
 			say('live', false);
 		} catch (e) {
 			say('Not renewed since ' + time(renewed) + ': the program does not answer. What is below is old. The page tries again by itself.', true);
+		} finally { // also if it was paused meanwhile
+			busy = false;
+			if (again) { again = false; setTimeout(renew, 500); }
 		}
-		busy = false;
-		if (again) { again = false; setTimeout(renew, 500); }
 	};
 
 	// A tab that nobody sees has no stream: a browser keeps six connections to a server, and other tabs need them.

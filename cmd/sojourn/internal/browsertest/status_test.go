@@ -210,6 +210,10 @@ func TestDashboardRenewsItself(t *testing.T) {
 	if got := b.text("#shown"); got != "1–50 of 140" {
 		t.Errorf("the list shows %s", got)
 	}
+	// It is paused while the page waits for an answer.
+	b.run(`{ const f = fetch; window.fetch = async (...a) => { window.asked = true; await new Promise(r => setTimeout(r, 500)); return f(...a) } }`)
+	pool.submit("one more", "web", 1, time.Hour, 0)
+	b.until("it asks", `window.asked === true`)
 	b.run(`document.getElementById('pause').click()`)
 	pool.submit("last", "web", 1, time.Hour, 0)
 	time.Sleep(1500 * time.Millisecond) // paused: what comes is not shown
@@ -217,7 +221,7 @@ func TestDashboardRenewsItself(t *testing.T) {
 		t.Errorf("paused, the list shows %s", got)
 	}
 	b.run(`document.getElementById('pause').click()`)
-	b.until("it goes on", `document.getElementById('shown').textContent === '1–50 of 141'`)
+	b.until("it goes on", `document.getElementById('shown').textContent === '1–50 of 142'`)
 }
 
 // Where a proxy keeps the events, the page asks by itself.
