@@ -53,7 +53,7 @@ const (
 // kindOf returns the kind of a folder of the module.
 func kindOf(dir string) kind {
 	switch dir {
-	case "sojourntest", "sojourntest/scenario", "sojourntest/choice", "internal/doortest", "internal/gpstest", "internal/histories", "internal/snapshottest", "sojourntest/steady":
+	case "sojourntest", "sojourntest/scenario", "sojourntest/choice", "internal/doortest", "internal/killtest", "internal/gpstest", "internal/histories", "internal/snapshottest", "sojourntest/steady":
 		return helper
 	}
 	if dir == "internal/constructors" || dir == "internal/constructors/pooled" {

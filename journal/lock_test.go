@@ -35,7 +35,7 @@ func TestLock(t *testing.T) {
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	folder, link := filepath.Join(dir, "journal"), filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(folder, link); err != nil {
-		t.Skip("this system has no symbolic links for us: ", err)
+		t.Skip("this user or file system can make no symbolic links: ", err)
 	}
 	for _, path := range []string{folder, link, link + "/../" + filepath.Base(link), folder + "/."} {
 		if _, err := journal.OpenFiles(path); !errors.Is(err, journal.ErrLocked) {

@@ -378,7 +378,7 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 //	key    unit    meaning
 //	work   slot s  work in its tasks that neither run nor have finished, by what is believed
 //	first  s       for how long jobs that come may still come before it; 0 if none may any more. By what
-//	               is believed now; of several classes the longest
+//	               was believed when it was filed last; of several classes the longest
 //	rank   jobs    live jobs that come before it; -1 if it is cancelled
 //	rule   text    which rule of the order decides, if it has something to start
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {

@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/killtest"
 	"github.com/sojourn-sched/sojourn/journal"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/live"
@@ -247,48 +247,5 @@ func TestKilledProcesses(t *testing.T) {
 	if err := errors.Join(p.Close(bg), end(), effects.Close()); err != nil {
 		t.Fatal(err)
 	}
-	checkLedgers(t, dir)
-}
-
-// checkLedgers checks what processes have noted.
-func checkLedgers(t *testing.T, dir string) {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "effects.*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	started, finished, tasks := map[string]string{}, map[string]bool{}, map[int]int{}
-	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(data[:bytes.LastIndexByte(data, '\n')+1])) {
-			word, what, _ := strings.Cut(strings.TrimSpace(line), " ")
-			switch task, _, _ := strings.Cut(what, "#"); word {
-			case "x":
-				if was := started[what]; was != "" {
-					t.Errorf("attempt %s was started by %s and %s", what, was, name)
-				}
-				started[what] = name
-			case "f":
-				finished[task] = true
-			case "ack":
-				var id, n int
-				fmt.Sscan(what, &id, &n)
-				tasks[id] = n
-			}
-		}
-	}
-	for id, n := range tasks {
-		for i := range n {
-			if task := fmt.Sprintf("%d/0/%d", id, i); !finished[task] {
-				t.Errorf("job %d was acknowledged, and task %s is lost", id, task)
-			}
-		}
-	}
-	if len(tasks) < 2*rounds {
-		t.Errorf("%d jobs were acknowledged: too few to show anything", len(tasks))
-	}
-	t.Logf("%d processes, %d jobs acknowledged, %d attempts", len(names), len(tasks), len(started))
+	killtest.Ledgers(t, dir, 2*rounds)
 }

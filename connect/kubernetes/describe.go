@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,26 +72,6 @@ func indexed(o *batchv1.Job) bool {
 	return o.Spec.CompletionMode != nil && *o.Spec.CompletionMode == batchv1.IndexedCompletion
 }
 
-// tasksOf returns how many pods of a Job must succeed. One without completions makes so many at a time, and no more once one
-// has succeeded.
-func tasksOf(o *batchv1.Job) int {
-	switch {
-	case o.Spec.Completions != nil:
-		return int(*o.Spec.Completions)
-	case o.Spec.Parallelism != nil:
-		return int(*o.Spec.Parallelism)
-	}
-	return 1
-}
-
-// ownerOf returns the Job that has made a pod, nil if none has.
-func ownerOf(o metav1.Object) *metav1.OwnerReference {
-	if r := metav1.GetControllerOf(o); r != nil && r.Kind == "Job" && strings.HasPrefix(r.APIVersion, "batch/") {
-		return r
-	}
-	return nil
-}
-
 // usable reports whether pods may be placed on a node.
 func usable(n *corev1.Node) bool {
 	if n.Spec.Unschedulable || n.DeletionTimestamp != nil {
@@ -110,7 +90,7 @@ func suspended(o *batchv1.Job) bool { return o.Spec.Suspend != nil && *o.Spec.Su
 
 // notes joins what describes a Job and may change.
 func notes(o *batchv1.Job) string {
-	return fmt.Sprintf("%s %d", noted(o), tasksOf(o))
+	return fmt.Sprintf("%s %d", noted(o), batch.Tasks(o))
 }
 
 // noted returns the annotations that Describe reads.

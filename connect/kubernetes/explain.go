@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	"github.com/sojourn-sched/sojourn/driver"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -87,7 +88,7 @@ func (c *known) jobOf(p *pod) *job {
 	if p.task != nil {
 		return c.byID[p.task.id.Job]
 	}
-	if o := ownerOf(p.obj); o != nil {
+	if o := batch.Owner(p.obj); o != nil {
 		return c.jobs[o.UID]
 	}
 	return nil

@@ -150,7 +150,7 @@ func (c *workload) askAgain() time.Duration {
 func (c *workload) revise(j *job, o *batchv1.Job) {
 	j.notes = notes(o)
 	was := j.spec.Phases[0].Tasks
-	n := max(was, tasksOf(o))
+	n := max(was, batch.Tasks(o))
 	err := c.redescribe(j, o, n)
 	switch {
 	case err == nil:
@@ -199,7 +199,7 @@ const mostHeld = 1 << 14
 // shape returns the number of a Job's tasks and the class of their slots. A Job that runs needs no tasks;
 // one that asks for admission would wait for ever.
 func (c *workload) shape(o *batchv1.Job) (n int, cl sojourn.Class, err error) {
-	n = tasksOf(o)
+	n = batch.Tasks(o)
 	switch {
 	case n == 0 && suspended(o):
 		return 0, 0, errors.New("the Job has no completions, so there is nothing to admit")

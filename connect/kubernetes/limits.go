@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -100,7 +101,7 @@ func (l Limits) Describe(o metav1.Object, tasks int) (*sojourn.Job, error) {
 
 // gang returns why a Job cannot be a gang.
 func (l Limits) gang(o *batchv1.Job) error {
-	n := tasksOf(o)
+	n := batch.Tasks(o)
 	switch _, gang := o.Labels[Gang]; {
 	case !gang:
 		return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	"github.com/sojourn-sched/sojourn/driver"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -148,7 +149,7 @@ func (c *workload) attach(p *pod) {
 	if p.class, p.want, p.wrong = c.classOf(o.UID, &o.Spec); p.wrong == nil {
 		p.wrong = placeable(&o.Spec)
 	}
-	if owner := ownerOf(o); p.wrong == nil && owner != nil && !c.odd(owner.UID, p) {
+	if owner := batch.Owner(o); p.wrong == nil && owner != nil && !c.odd(owner.UID, p) {
 		j := c.jobs[owner.UID]
 		if p.task, p.wrong = c.taskOf(j, o); p.wrong == nil {
 			if p.task == nil && !p.orphan && !over { // its Job is not known as yet, was refused, or has fewer completions

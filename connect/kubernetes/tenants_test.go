@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,7 +54,7 @@ func (l *lab) add(space string, n, atOnce int, takes time.Duration, change func(
 // control makes the pods that are missing, as the Job controller does.
 func (l *lab) control() {
 	for _, j := range l.jobs {
-		for ; j.made < tasksOf(j.obj) && j.active < int(*j.obj.Spec.Parallelism); j.made++ {
+		for ; j.made < batch.Tasks(j.obj) && j.active < int(*j.obj.Spec.Parallelism); j.made++ {
 			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(j.obj.Name, "-", j.made), Namespace: j.obj.Namespace, UID: types.UID(fmt.Sprintf("%s-%06d", j.obj.UID, j.made)),
 				Annotations: map[string]string{}, Labels: map[string]string{}}, Spec: *j.obj.Spec.Template.Spec.DeepCopy()}
 			yes := true
@@ -75,7 +76,7 @@ func (l *lab) run(until time.Duration) (bound []types.UID) {
 		return l.jobs[i]
 	}
 	over := func() bool {
-		return !slices.ContainsFunc(l.jobs, func(j *labJob) bool { return j.done < tasksOf(j.obj) })
+		return !slices.ContainsFunc(l.jobs, func(j *labJob) bool { return j.done < batch.Tasks(j.obj) })
 	}
 	for now := time.Duration(0); now < until && !over(); {
 		l.control()

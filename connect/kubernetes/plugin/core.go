@@ -175,7 +175,7 @@ func (c *core) arrive(j *job) error {
 	if u := j.obj.Status.UncountedTerminatedPods; u != nil {
 		done += len(u.Succeeded)
 	}
-	spec, err := c.limits.Describe(j.obj, max(1, tasksOf(j.obj)-done))
+	spec, err := c.limits.Describe(j.obj, max(1, batch.Tasks(j.obj)-done))
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (c *core) task(j *job) (uint32, bool) {
 		if tasks := j.spec.Phases[0].Tasks; int(j.fresh) == tasks {
 			spec := *j.spec
 			spec.Phases = slices.Clone(spec.Phases)
-			spec.Phases[0].Tasks = tasksOf(j.obj) - j.done
+			spec.Phases[0].Tasks = batch.Tasks(j.obj) - j.done
 			if spec.Phases[0].Tasks <= tasks || c.driver.Observe(sojourn.Event{Kind: sojourn.JobRevised, Job: &spec}) != nil {
 				return 0, false
 			}
@@ -481,7 +481,7 @@ func (c *core) give(p *pod, ev sojourn.Event) {
 // look lets pods try again whose shape may fit now. It returns how long to wait for the next look.
 func (c *core) look(now time.Time) time.Duration {
 	sleep := driver.Never
-	for key, s := range c.shapes { //sojourn:unordered
+	for key, s := range c.shapes { //sojourn:unordered the policy has these jobs already, and no order of its own for tasks that become ready at once
 		if s.full {
 			wait := min(firstLook<<min(2*(s.looks-1), 20), lastLook)
 			if c.version != s.version {
@@ -617,17 +617,6 @@ func (c *core) expire(now time.Time) time.Duration {
 		}
 	}
 	return tick
-}
-
-// tasksOf returns how many pods of a Job must succeed. One without completions makes so many at a time.
-func tasksOf(o *batchv1.Job) int {
-	switch {
-	case o.Spec.Completions != nil:
-		return int(*o.Spec.Completions)
-	case o.Spec.Parallelism != nil:
-		return int(*o.Spec.Parallelism)
-	}
-	return 1
 }
 
 // shapeOf describes what decides where a pod fits.

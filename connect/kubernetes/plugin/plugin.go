@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/connect/kubernetes"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -137,9 +137,12 @@ func (p *Plugin) watch(ctx context.Context) error {
 	return nil
 }
 
+// put has the loop call f, unless it has failed.
 func (p *Plugin) put(f func()) {
 	p.mu.Lock()
-	p.mail = append(p.mail, f)
+	if !p.failed {
+		p.mail = append(p.mail, f)
+	}
 	p.mu.Unlock()
 	select {
 	case p.wake <- struct{}{}:
@@ -153,7 +156,7 @@ func (p *Plugin) loop(ctx context.Context) {
 		if r := recover(); r != nil {
 			klog.FromContext(ctx).Error(fmt.Errorf("%v", r), "plugin Sojourn has failed: all pods pass in the order of kube-scheduler", "stack", string(debug.Stack()))
 			p.mu.Lock()
-			p.failed = true
+			p.failed, p.mail = true, nil
 			p.mu.Unlock()
 			for _, q := range p.core.pods { //sojourn:unordered
 				p.start(q.obj, true)
@@ -181,11 +184,10 @@ func (p *Plugin) loop(ctx context.Context) {
 
 // jobOf returns the Job that has made a pod and orders it, nil if none does.
 func jobOf(o *corev1.Pod) *metav1.OwnerReference {
-	r := metav1.GetControllerOf(o)
-	if r == nil || r.Kind != "Job" || !strings.HasPrefix(r.APIVersion, "batch/") || o.Spec.SchedulingGroup != nil {
+	if o.Spec.SchedulingGroup != nil {
 		return nil
 	}
-	return r
+	return batch.Owner(o)
 }
 
 // PreEnqueue implements fwk.PreEnqueuePlugin: a pod of a Job waits until it has its turn. A pod that has a nominated node has had it.

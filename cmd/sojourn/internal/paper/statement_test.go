@@ -55,7 +55,7 @@ func TestQuotations(t *testing.T) {
 	for _, name := range []string{"hfsp", "hpfsp", "td", "mars", "rtmr"} {
 		text, err := os.ReadFile("../../../../../shared/papers/" + name + ".txt")
 		if err != nil {
-			t.Skip(err)
+			t.Skip("the papers' texts, which may not be copied, do not lie beside the repository: ", err)
 		}
 		all := letters(string(text))
 		for _, s := range statementsOf(name) {

@@ -1,11 +1,13 @@
-// Package batch reads the status of Jobs.
+// Package batch reads Jobs.
 package batch
 
 import (
 	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Over reports whether a Job needs no more pods.
@@ -28,4 +30,24 @@ func Is(o *batchv1.Job, condition batchv1.JobConditionType) bool {
 	return slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return c.Type == condition && c.Status == corev1.ConditionTrue
 	})
+}
+
+// Tasks returns how many pods of a Job must succeed. One without completions makes so many at a time, and no more once one
+// has succeeded.
+func Tasks(o *batchv1.Job) int {
+	switch {
+	case o.Spec.Completions != nil:
+		return int(*o.Spec.Completions)
+	case o.Spec.Parallelism != nil:
+		return int(*o.Spec.Parallelism)
+	}
+	return 1
+}
+
+// Owner returns the Job that has made a pod, nil if none has.
+func Owner(o metav1.Object) *metav1.OwnerReference {
+	if r := metav1.GetControllerOf(o); r != nil && r.Kind == "Job" && strings.HasPrefix(r.APIVersion, "batch/") {
+		return r
+	}
+	return nil
 }
