@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -481,7 +482,8 @@ func (c *core) give(p *pod, ev sojourn.Event) {
 // look lets pods try again whose shape may fit now. It returns how long to wait for the next look.
 func (c *core) look(now time.Time) time.Duration {
 	sleep := driver.Never
-	for key, s := range c.shapes { //sojourn:unordered the policy has these jobs already, and no order of its own for tasks that become ready at once
+	var freed []*job
+	for key, s := range c.shapes { //sojourn:unordered sorted below
 		if s.full {
 			wait := min(firstLook<<min(2*(s.looks-1), 20), lastLook)
 			if c.version != s.version {
@@ -493,13 +495,15 @@ func (c *core) look(now time.Time) time.Duration {
 			}
 			s.full = false
 		}
-		for _, j := range s.blocked {
-			j.blocked = false
-			c.touch(j)
-		}
+		freed = append(freed, s.blocked...)
 		if s.blocked = nil; s.waiting == 0 {
 			delete(c.shapes, key)
 		}
+	}
+	slices.SortFunc(freed, func(a, b *job) int { return cmp.Compare(a.id, b.id) })
+	for _, j := range freed {
+		j.blocked = false
+		c.touch(j)
 	}
 	return sleep
 }
