@@ -425,10 +425,12 @@ func TestStreamsEnd(t *testing.T) {
 			t.Errorf("streams end after %v and %v, want 30 s", a, b)
 		}
 		look := r.Pool()
+		synctest.Wait() // the stream has gone
 		r.Watch(panics{look})
 		if took := watch()(); took > 2*time.Second {
 			t.Errorf("a stream ends %v after a panic", took)
 		}
+		synctest.Wait()
 		r.Watch(look)
 		third := watch()
 		j.Cancel()
