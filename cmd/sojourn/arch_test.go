@@ -32,7 +32,7 @@ const module = "github.com/sojourn-sched/sojourn/cmd/sojourn"
 // lower floors only. Programs and tests may import all.
 var floors = [][]string{
 	{"internal/usage", "internal/format", "internal/progress", "internal/stats", "internal/page"},
-	{"internal/files", "pools"},
+	{"internal/files", "internal/paired", "pools"},
 	{"catalog"},
 	{"internal/input"},
 	{"internal/trial", "internal/convert", "internal/recorded"},

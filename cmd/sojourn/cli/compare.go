@@ -14,11 +14,13 @@ import (
 
 const compareLong = `compare runs each policy on the same workload and cluster, and prints how they
 did. Policies run side by side, and each reads the workload anew, from a temporary
-file if it comes from stdin. Memory grows by 50 bytes for each job and policy.
+file if it comes from stdin. Memory grows by 58 bytes for each job and policy.
 With -o, it writes jobs.csv, tasks.csv, history.txt and run.json of each policy to
 DIR/1-fifo, DIR/2-fair and so on, in the order of -p, and DIR/report.html, a page that
 shows them all. With --seeds, -o writes seeds.json, which is what --json prints, and
 report.html.
+
+The verdict says whether others may be as good, as far as chance goes: see advise.
 
 --seeds N repeats everything with N seeds and prints means with confidence intervals.
 A "~" marks a number that does not differ significantly from the best. All policies

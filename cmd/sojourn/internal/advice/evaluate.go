@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/paired"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 )
@@ -146,25 +147,10 @@ func (st *Study) blockLength(o Objective) int {
 	var series [][]float64
 	for p := range st.specs {
 		for l := range st.Loads {
-			values := st.values(p, l, o.measure)
-			if o.percent > 0 {
-				values = above(values, quantile(values, o.percent))
-			}
-			series = append(series, values)
+			series = append(series, st.values(p, l, o.measure))
 		}
 	}
-	return stats.IntervalBlock(len(st.work), series...)
-}
-
-// above says which values are above a limit.
-func above(values []float64, limit float64) []float64 {
-	is := make([]float64, len(values))
-	for i, v := range values {
-		if v > limit {
-			is[i] = 1
-		}
-	}
-	return is
+	return paired.Block(series, o.percent)
 }
 
 // difference returns the mean over loads of the differences of two policies, paired.

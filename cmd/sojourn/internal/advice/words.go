@@ -8,74 +8,24 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/paired"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
-	"github.com/sojourn-sched/sojourn/internal/detmath"
 )
+
+// scale says how effects are told.
+func (o *Objective) scale() paired.Scale {
+	if o.Deadlines() {
+		return paired.Points
+	}
+	return paired.Ratios
+}
 
 // amount returns by how much an effect changes the objective: in percent, or in points of a
 // share.
-func (o *Objective) amount(effect float64) float64 {
-	if o.Deadlines() {
-		return 100 * effect
-	}
-	return 100 * (detmath.Exp(effect) - 1)
-}
-
-// unit is that of an amount.
-func (o *Objective) unit() string {
-	if o.Deadlines() {
-		return "points"
-	}
-	return "%"
-}
-
-// decimals returns how many decimals amounts are given with: one if any is below 10, or hardly
-// below all.
-func decimals(amounts ...float64) int {
-	for _, amount := range amounts {
-		if amount = math.Abs(amount); amount < 9.95 || amount >= 98.5 && amount < 100 {
-			return 1
-		}
-	}
-	return 0
-}
+func (o *Objective) amount(effect float64) float64 { return o.scale().Amount(effect) }
 
 // change says how a number is changed by an effect, such as "44 % lower (31 to 55 %)".
-func (o *Objective) change(i stats.Interval) string {
-	low, mid, high := o.amount(i.Low()), o.amount(i.Mean), o.amount(i.High())
-	if math.IsNaN(i.Half) || i.Half == 0 {
-		return o.towards(mid, decimals(mid))
-	}
-	d := decimals(low, mid, high)
-	least, most := math.Abs(low), math.Abs(high)
-	switch {
-	case high < 0:
-		least, most = most, least
-	case low <= 0:
-		return o.towards(mid, d) + fmt.Sprintf(" (from %s to %s)", o.towards(low, d), o.towards(high, d))
-	}
-	return o.towards(mid, d) + fmt.Sprintf(" (%s to %s %s)", amountText(least, d), amountText(most, d), o.unit())
-}
-
-// towards says by how much a number is lower or higher.
-func (o *Objective) towards(amount float64, decimals int) string {
-	switch text := amountText(math.Abs(amount), decimals); {
-	case math.Abs(amount) < 0.05:
-		return "the same"
-	case amount < 0:
-		return text + " " + o.unit() + " lower"
-	default:
-		return text + " " + o.unit() + " higher"
-	}
-}
-
-// amountText formats an amount above 0.
-func amountText(amount float64, decimals int) string {
-	if decimals > 0 || amount > 1e9 {
-		return format.Number(amount, decimals)
-	}
-	return format.Thousands(int(math.Round(amount)))
-}
+func (o *Objective) change(i stats.Interval) string { return o.scale().Change(i) }
 
 // loadName returns a load with its number, such as "recorded (0.89)".
 func (a *Advice) loadName(l int) string {
@@ -117,12 +67,12 @@ func (a *Advice) what() string {
 		return fmt.Sprintf("Use %s, whose %s is the least here, though nothing can be said of chance.", best.Policy, a.Objective.What)
 	case a.Use > 0:
 		use := a.Lines[a.Use].Policy
-		return fmt.Sprintf("Use %s: the %s of %s is the least, but %s cannot be told from it on this workload: that is a tie, and %s is the simplest of those within %d %s.",
-			use, a.Objective.What, best.Policy, format.Joined(append([]string{use}, ties...), "and"), use, alike, a.Objective.unit())
+		return fmt.Sprintf("Use %s: the %s of %s is the least, but %s, and %s is the simplest of those within %d %s.",
+			use, a.Objective.What, best.Policy, paired.Tie(append([]string{use}, ties...)), use, alike, a.Objective.scale().Unit())
 	case len(ties) == 0:
-		return fmt.Sprintf("Use %s: its %s is the least, and that is more than chance.", best.Policy, a.Objective.What)
+		return fmt.Sprintf("Use %s: its %s is the least, and %s.", best.Policy, a.Objective.What, paired.Sure)
 	}
-	return fmt.Sprintf("Use %s: its %s is the least, but %s cannot be told from it on this workload: that is a tie.", best.Policy, a.Objective.What, format.Joined(ties, "and"))
+	return fmt.Sprintf("Use %s: its %s is the least, but %s.", best.Policy, a.Objective.What, paired.Tie(ties))
 }
 
 func (a *Advice) gain() string {
@@ -145,7 +95,7 @@ func (a *Advice) gain() string {
 		for _, share := range best.Refused {
 			refused += 100 * share / float64(len(a.Loads))
 		}
-		text += fmt.Sprintf("; it refuses %s %% of the jobs that have one, which counts as missed", amountText(refused, 1))
+		text += fmt.Sprintf("; it refuses %s %% of the jobs that have one, which counts as missed", paired.AmountText(refused, 1))
 	}
 	return text + "."
 }

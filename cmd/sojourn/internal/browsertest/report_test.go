@@ -123,7 +123,7 @@ func TestVerdictComesFirst(t *testing.T) {
 		t.Errorf("the verdict is %v pixels from the top", at.Y)
 	}
 	best := value[string](b, `document.querySelector('#scores td.best').parentElement.querySelector('th').textContent`)
-	if text := b.text("#verdict p"); best != "default" || !strings.HasPrefix(text, "default is best here:") {
+	if text := b.text("#verdict p"); best != "default" || !strings.HasPrefix(text, "default is best here, and that is more than chance: a job takes ") {
 		t.Errorf("best is %s, and the verdict says %q", best, text)
 	}
 }

@@ -16,6 +16,7 @@ import (
 func comparison(runs []*run) *page.Report {
 	first := runs[0]
 	c := &compared{runs: runs, names: names(runs), groups: groups(runs)}
+	c.measure()
 	r := &page.Report{
 		Title:   strings.Join(c.names, ", ") + " on " + first.info.Input.Name,
 		Verdict: c.verdict(),
@@ -39,9 +40,10 @@ func comparison(runs []*run) *page.Report {
 
 // A compared has runs of the same jobs.
 type compared struct {
-	runs   []*run
-	names  []string
-	groups []group
+	runs     []*run
+	names    []string
+	groups   []group
+	measures []measure // of the jobs that finish in every run; none of a single run
 }
 
 // names returns the policies, with the folder where two are alike.

@@ -254,6 +254,20 @@ func least(samples []sample) (best, next, worst *sample) {
 	return order[0], order[min(1, len(order)-1)], order[len(order)-1]
 }
 
+// less returns by which share a is less than b.
+func less(a, b float64) string {
+	switch share := 100 * (b - a) / b; {
+	case share == 0:
+		return "not"
+	case share < 0.1:
+		return "under 0.1 %"
+	case share < 10:
+		return format.Number(share, 1) + " %"
+	default:
+		return format.Number(share, 0) + " %"
+	}
+}
+
 // verdict compares samples that were run with the same seeds.
 func (r *repetition) verdict(samples []sample, where string) []string {
 	best, next, worst := least(samples)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/paired"
 )
 
 // duration returns a number of seconds as people say it.
@@ -29,34 +30,49 @@ func (c *compared) verdict() []string {
 	}
 	order := c.order()
 	best, next, worst := order[0], order[1], order[len(order)-1]
-	m, second, last := all.mean(c.runs[best]), all.mean(c.runs[next]), all.mean(c.runs[worst])
+	m, last := all.mean(c.runs[best]), all.mean(c.runs[worst])
 	if m == last {
 		return []string{fmt.Sprintf("All %d policies do equally well here: a job takes %s on average.", len(c.runs), duration(m)), c.unfinished()}
 	}
-	var with []string
-	if len(order) > 2 {
-		with = append(with, fmt.Sprintf("%s less than under %s, the next best,", less(m, second), c.names[next]))
-	}
-	with = append(with, fmt.Sprintf("%s less than under %s", less(m, last), c.names[worst]))
-	text := fmt.Sprintf("%s is best here: a job takes %s on average from its arrival to its end, %s", c.names[best], duration(m), strings.Join(with, " and "))
-	if len(order) > 2 {
-		text += ", the worst of " + fmt.Sprint(len(order))
-	}
-	return slices.DeleteFunc([]string{text + ".", c.hurt(best, c.reference(best, next)), c.unfinished()}, func(s string) bool { return s == "" })
+	other := c.reference(best, next)
+	return slices.DeleteFunc(append(c.ahead(best, other, worst, m), c.hurt(best, other), c.unfinished()), func(s string) bool { return s == "" })
 }
 
-// less returns by which share a is less than b.
-func less(a, b float64) string {
-	switch share := 100 * (b - a) / b; {
-	case share == 0:
-		return "not"
-	case share < 0.1:
-		return "under 0.1 %"
-	case share < 10:
-		return format.Number(share, 1) + " %"
-	default:
-		return format.Number(share, 0) + " %"
+// ahead says by how much the best policy is ahead, and how much of that may be chance: what advise says of these jobs.
+func (c *compared) ahead(best, other, worst int, m float64) []string {
+	takes := fmt.Sprintf("a job takes %s on average from its arrival to its end", duration(m))
+	n := c.measures[meanSojourn].numbers
+	var than []string
+	for _, k := range slices.Compact([]int{other, worst}) {
+		if change := n.Against(best, k); !math.IsNaN(change.Mean) {
+			than = append(than, paired.Ratios.Change(change)+" than under "+c.names[k])
+		}
 	}
+	text := ""
+	if len(than) > 0 {
+		text = "Its mean sojourn time is " + format.Joined(than, "and")
+		if len(c.runs) > 2 {
+			text += ", the worst of " + fmt.Sprint(len(c.runs))
+		}
+		text += "; "
+	}
+	p90 := c.measures[p90Sojourn].numbers
+	text += "its p90 is " + duration(p90.Values[best])
+	if change := p90.Against(best, other); !math.IsNaN(change.Mean) {
+		text += fmt.Sprintf(", %s than under %s", paired.Ratios.Change(change), c.names[other])
+	}
+	text = strings.ToUpper(text[:1]) + strings.ReplaceAll(text[1:], "the same than", "the same as") + "."
+	if n.Block == 0 {
+		return []string{fmt.Sprintf("%s is best here, though nothing can be said of chance: %s.", c.names[best], takes), text}
+	}
+	var tied []string
+	for _, i := range n.Ties() {
+		tied = append(tied, c.names[i])
+	}
+	if len(tied) == 0 {
+		return []string{fmt.Sprintf("%s is best here, and %s: %s.", c.names[best], paired.Sure, takes), text}
+	}
+	return []string{fmt.Sprintf("%s has the least mean sojourn time, but %s. Under %s, %s.", c.names[best], paired.Tie(tied), c.names[best], takes), text}
 }
 
 // reference returns the run whose jobs are compared with those of the best one: fair sharing,

@@ -7,8 +7,11 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/paired"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/recorded"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+	"github.com/sojourn-sched/sojourn/internal/detmath"
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
@@ -189,8 +192,47 @@ func (sum *Summary) addBound(s *trial.Scenario, res *sim.Result) {
 // A ComparisonSummary is what compare prints as JSON.
 type ComparisonSummary struct {
 	ScenarioSummary
-	Policies []Summary `json:"policies"`
-	Schema   int       `json:"schema"`
+	Policies []Summary      `json:"policies"`
+	Chance   *chanceSummary `json:"mean_sojourn_chance"` // null where nothing is known of chance
+	Schema   int            `json:"schema"`
+}
+
+// A chanceSummary says which policies may have the least mean sojourn time, as far as chance goes.
+type chanceSummary struct {
+	Best       string       `json:"best"`
+	Tied       []string     `json:"tied"` // with the best
+	Against    []quotientOf `json:"against_best"`
+	Confidence float64      `json:"confidence"`
+	BlockJobs  int          `json:"block_jobs"`
+	Blocks     int          `json:"blocks"`
+	Resamples  int          `json:"resamples"`
+}
+
+// A quotientOf is the mean sojourn time of a policy over that of the best, with its interval.
+type quotientOf struct {
+	Name  string      `json:"name"`
+	Value format.Real `json:"value"`
+	Low   format.Real `json:"low"`
+	High  format.Real `json:"high"`
+}
+
+// newChance returns what is known of chance in JSON.
+func newChance(r *Comparison) *chanceSummary {
+	n := r.chance()
+	if n == nil {
+		return nil
+	}
+	best := n.Best()
+	sum := &chanceSummary{r.Specs[best].String(), []string{}, nil, stats.Confidence, n.Block, n.Blocks, paired.Resamples}
+	for _, i := range n.Ties() {
+		sum.Tied = append(sum.Tied, r.Specs[i].String())
+	}
+	of := func(effect float64) format.Real { return format.Real(detmath.Exp(effect)) }
+	for i := range n.Values {
+		a := n.Against(i, best)
+		sum.Against = append(sum.Against, quotientOf{r.Specs[i].String(), of(a.Mean), of(a.Low()), of(a.High())})
+	}
+	return sum
 }
 
 // A RunSummary is what run prints as JSON.
@@ -241,7 +283,7 @@ func newClusterSummary(c *input.Cluster) recorded.Cluster {
 
 // Summary returns the comparison in JSON.
 func (r *Comparison) Summary() ComparisonSummary {
-	c := ComparisonSummary{ScenarioSummary: NewScenarioSummary(r.Scenario), Schema: format.Schema}
+	c := ComparisonSummary{ScenarioSummary: NewScenarioSummary(r.Scenario), Chance: newChance(r), Schema: format.Schema}
 	for i, res := range r.Results {
 		c.Policies = append(c.Policies, newSummary(r.Scenario, r.Specs[i], res))
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/paired"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
@@ -52,7 +53,38 @@ func (r *Comparison) fastest() string {
 	case worst == mean:
 		return format.Verdict("all policies have the same mean sojourn time")
 	}
-	return format.Verdict(fmt.Sprintf("%s has the shortest mean sojourn time; that of %s, the longest, is %s as long", name, r.Specs[most], times(mean, worst)))
+	sure := ""
+	if n := r.chance(); n != nil {
+		sure = ", and " + paired.Sure
+		var tied []string
+		for _, i := range n.Ties() {
+			tied = append(tied, r.Specs[i].String())
+		}
+		if len(tied) > 0 {
+			sure = ", but " + paired.Tie(tied)
+		}
+	}
+	return format.Verdict(fmt.Sprintf("%s has the shortest mean sojourn time%s; that of %s, the longest, is %s as long", name, sure, r.Specs[most], times(mean, worst)))
+}
+
+// chance compares the mean sojourn times, or returns nil if nothing is known of chance: there are too few jobs, they arrive
+// at one instant, or a policy leaves some unfinished.
+func (r *Comparison) chance() *paired.Numbers {
+	if len(r.Results) < 2 || r.Scenario == nil || r.Sojourns == nil || r.any(func(res *sim.Result) bool { return res.Finished < res.Jobs }) {
+		return nil
+	}
+	if known := r.Workload.Facts(); known.Span() == 0 {
+		return nil
+	}
+	block := paired.Block(r.Sojourns, 0)
+	if block == 0 {
+		return nil
+	}
+	n := paired.Compare(r.Sojourns, 0, block, r.Seed)
+	if n.Best() < 0 {
+		return nil
+	}
+	return n
 }
 
 // leastSlowdown says which policy makes jobs wait least for their size.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
@@ -26,8 +28,9 @@ type Scenario struct {
 	Bound    *Bound // of any run, once there is one; nil if there is no bound
 	Unbound  error  // why there is none
 	Rolls    []*Roll
-	Part     int  // in place of boundPart, unless 0
-	NoBound  bool // none is asked for
+	Sojourns [][]float64 // of each job under each of several policies, in seconds; NaN if it did not finish
+	Part     int         // in place of boundPart, unless 0
+	NoBound  bool        // none is asked for
 
 	changes []sojourn.Event // of pools
 }
@@ -127,7 +130,7 @@ type RunHooks struct {
 
 // Run runs the policies, each by itself and as many at a time as there are
 // processors, and returns their results in the order of specs; and finds the bound
-// of them all, without what one of them drops, and the roll of each. hooks, if not nil, makes the hooks of the run of the
+// of them all, without what one of them drops, the roll of each, and the sojourn times under several. hooks, if not nil, makes the hooks of the run of the
 // i-th policy.
 func (s *Scenario) Run(ctx context.Context, terminal io.Writer, specs []catalog.Spec, hooks func(i int) RunHooks) ([]*sim.Result, error) {
 	bar := progress.New(terminal, "jobs", len(specs)*s.Workload.Facts().Jobs)
@@ -139,6 +142,10 @@ func (s *Scenario) Run(ctx context.Context, terminal io.Writer, specs []catalog.
 func (s *Scenario) RunCounted(ctx context.Context, bar *progress.Bar, specs []catalog.Spec, hooks func(i int) RunHooks) ([]*sim.Result, error) {
 	results := make([]*sim.Result, len(specs))
 	s.Rolls = make([]*Roll, len(specs))
+	s.Sojourns = nil
+	if len(specs) > 1 {
+		s.Sojourns = make([][]float64, len(specs))
+	}
 	err := Parallel(ctx, len(specs)+1, func(ctx context.Context, i int) error {
 		if i == len(specs) && s.NoBound {
 			s.Unbound = errors.New("none was asked for")
@@ -158,10 +165,18 @@ func (s *Scenario) RunCounted(ctx context.Context, bar *progress.Bar, specs []ca
 		}
 		r := &Roll{}
 		s.Rolls[i] = r
+		var sojourns []float64
+		if s.Sojourns != nil {
+			sojourns = slices.Repeat([]float64{math.NaN()}, s.Workload.Facts().Jobs)
+			s.Sojourns[i] = sojourns
+		}
 		places := places{live: map[sojourn.JobID]int{}}
 		h.Hooks.Job = func(j *sim.JobRecord) {
 			rank := places.take(j.ID)
 			r.Add(rank, j)
+			if sojourns != nil && j.Outcome == sim.Finished {
+				sojourns[rank] = j.Sojourn().Seconds()
+			}
 			if h.Job != nil {
 				h.Job(rank, j)
 			}
