@@ -27,6 +27,7 @@ type Door struct {
 
 	mu       sync.Mutex // held before the lock of the pool
 	inFlight int
+	lacks    int // slots that come when others have left: see fit
 	closed   bool
 	empty    chan struct{} // closed when the door is closed and nobody is here
 	line
@@ -78,7 +79,8 @@ func New(p *live.Pool, o Options) (*Door, error) {
 	d := &Door{o: o, pool: p, empty: make(chan struct{})}
 	d.tenants = map[string]*tenant{}
 	d.largest = heap.New(func(a, b size) bool { return a.here > b.here || a.here == b.here && a.seq < b.seq }, nil)
-	if d.inFlight = len(d.slots()); d.inFlight == 0 {
+	slots, _ := d.slots()
+	if d.inFlight = len(slots); d.inFlight == 0 {
 		return nil, errors.New("door: a pool without slots of class 0")
 	}
 	return d, nil
@@ -116,7 +118,8 @@ const (
 	gone
 )
 
-type passKey struct{}
+// A passKey asks for the pass of a door, or of the last one before the handler if that is nil.
+type passKey struct{ door *Door }
 
 // A waitContext is the context of Enter, and ends besides when the door refuses the request. What comes from it knows the pass.
 type waitContext struct {
@@ -126,7 +129,7 @@ type waitContext struct {
 
 // Value implements [context.Context].
 func (c *waitContext) Value(key any) any {
-	if _, ok := key.(passKey); ok {
+	if k, ok := key.(passKey); ok && (k.door == nil || k.door == c.p.door) {
 		return c.p
 	}
 	return c.Context.Value(key)
@@ -176,6 +179,7 @@ func (d *Door) enter(ctx context.Context, c *comer, q Request) (*Pass, error) {
 		return p, nil
 	case err == nil: // it was refused in this moment
 		p.permit.Leave(nil)
+		d.refit()
 		err = context.Cause(&p.wait)
 	}
 	t := p.t
@@ -222,14 +226,20 @@ func (p *Pass) Context() context.Context { return p.permit.Context() }
 func (p *Pass) Leave() {
 	d := p.door
 	d.mu.Lock()
-	first := p.state == runs
+	first, lacks := p.state == runs, d.lacks > 0
 	if first {
 		d.depart(p)
 	}
 	d.mu.Unlock()
-	if first {
-		p.permit.Leave(nil)
-		p.cancel(nil)
+	if !first {
+		return
+	}
+	p.permit.Leave(nil)
+	p.cancel(nil)
+	if lacks {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.refit()
 	}
 }
 
@@ -248,9 +258,9 @@ func (p *Pass) Charge(cost uint64) {
 // Waited returns how long the request has waited.
 func (p *Pass) Waited() time.Duration { return p.since.Sub(p.arrived) }
 
-// passOf returns the pass of a request that is in the handler, nil if there is none.
-func passOf(ctx context.Context) *Pass {
-	p, _ := ctx.Value(passKey{}).(*Pass)
+// passOf returns the pass of a request that is in the handler, as of a door, nil if there is none.
+func passOf(ctx context.Context, d *Door) *Pass {
+	p, _ := ctx.Value(passKey{d}).(*Pass)
 	return p
 }
 
@@ -259,7 +269,7 @@ func passOf(ctx context.Context) *Pass {
 // that does not, or says 0, where others do, is charged what such a time has cost of late (TestChargeOfFew): say 1 for what is free.
 // A cost above 2^53 counts as 2^53, and a wrong one is paid by the tenant that said so, and by no other (TestWrongCharge). It does nothing if ctx comes from no request that a door has admitted (TestCharge).
 func Charge(ctx context.Context, cost uint64) {
-	if p := passOf(ctx); p != nil {
+	if p := passOf(ctx, nil); p != nil {
 		p.Charge(cost)
 	}
 }
@@ -267,7 +277,7 @@ func Charge(ctx context.Context, cost uint64) {
 // Waited returns how long the request of ctx has waited before the door, for logs and the header Server-Timing. It is 0 if ctx
 // comes from no request that a door has admitted.
 func Waited(ctx context.Context) time.Duration {
-	if p := passOf(ctx); p != nil {
+	if p := passOf(ctx, nil); p != nil {
 		return p.Waited()
 	}
 	return 0

@@ -35,6 +35,7 @@ type crowd struct {
 	wg  sync.WaitGroup
 
 	from              time.Time
+	counted           time.Duration
 	admitted, refused atomic.Int64
 	promised, broken  atomic.Int64 // of those who come when they are told
 	busy              atomic.Int64
@@ -43,11 +44,15 @@ type crowd struct {
 }
 
 // inCrowd runs clients for 2,000 s in front of 16 places with a line of 32, and counts from 200 s on.
-func inCrowd(t *testing.T, clients int, client func(c *crowd, i int, r *rand.Rand)) (c *crowd) {
+func inCrowd(t *testing.T, clients int, client func(c *crowd, i int, r *rand.Rand)) *crowd {
+	return inCrowdFor(t, 2000*time.Second, clients, client)
+}
+
+func inCrowdFor(t *testing.T, span time.Duration, clients int, client func(c *crowd, i int, r *rand.Rand)) (c *crowd) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(context.Background(), 2000*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), span)
 		defer cancel()
-		c = &crowd{t: t, d: mustDoor(t, places, door.Options{MaxWaiting: 32}), ctx: ctx, from: time.Now().Add(200 * time.Second), each: map[string]float64{}}
+		c = &crowd{counted: span - 200*time.Second, t: t, d: mustDoor(t, places, door.Options{MaxWaiting: 32}), ctx: ctx, from: time.Now().Add(200 * time.Second), each: map[string]float64{}}
 		for i := range clients {
 			r := rand.New(rand.NewPCG(1, uint64(i)))
 			c.wg.Go(func() { client(c, i, r) })
@@ -87,7 +92,7 @@ func (c *crowd) once(tenant string, r *rand.Rand) error {
 	return nil
 }
 
-func (c *crowd) share() float64 { return float64(c.busy.Load()) / places / 1800e9 }
+func (c *crowd) share() float64 { return float64(c.busy.Load()) / places / float64(c.counted) }
 
 // Clients that come again at the second that they were told are refused about once for each time that they are admitted, all of them
 // get the same, and the places are busy. Clients that come after a fixed time take everything, or nothing.

@@ -49,25 +49,40 @@ func (d *Door) Status() Status {
 	return st
 }
 
-// slots returns the slots of the pool that requests may have.
-func (d *Door) slots() (list []live.SlotStatus) {
+// slots returns the slots of the pool that requests may have, and how many leave when they are free.
+func (d *Door) slots() (list []live.SlotStatus, leaving int) {
 	for _, s := range d.pool.Status().Slots {
-		if s.Slot.Class == 0 && !s.Leaving {
+		switch {
+		case s.Slot.Class != 0:
+		case s.Leaving:
+			leaving++
+		default:
 			list = append(list, s)
 		}
 	}
-	return list
+	return list, leaving
 }
 
-// SetInFlight changes how many requests may be in the handler. Those that are there go on.
+// SetInFlight changes how many requests may be in the handler. Those that are there go on, and no more are let in while they are as many
+// (TestSetInFlightAndBack).
 func (d *Door) SetInFlight(n int) error {
 	if n < 1 || n > sojourn.MaxSlots {
 		return fmt.Errorf("door: InFlight is %d: want 1 to %d", n, sojourn.MaxSlots)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	list := d.slots()
-	if more := n - len(list); more > 0 {
+	if err := d.fit(n); err != nil {
+		return err
+	}
+	d.inFlight = n
+	return nil
+}
+
+// fit gives the pool so many slots. A slot that leaves counts until it is free: another one comes in its place then.
+func (d *Door) fit(n int) error {
+	list, leaving := d.slots()
+	d.lacks = max(min(n-len(list), leaving), 0)
+	if more := n - len(list) - d.lacks; more > 0 {
 		if _, err := d.pool.AddSlots(more, sojourn.Slot{}); err != nil {
 			return err
 		}
@@ -85,8 +100,14 @@ func (d *Door) SetInFlight(n int) error {
 			return err
 		}
 	}
-	d.inFlight = n
 	return nil
+}
+
+// refit gives the pool the slots that it lacks, as far as others have left. An error is that of a pool that is closed.
+func (d *Door) refit() {
+	if d.lacks > 0 {
+		_ = d.fit(d.inFlight)
+	}
 }
 
 // Pause keeps requests of a tenant from being admitted, or lets them on again. The error is that of [live.Pool.ChangePool], if the policy

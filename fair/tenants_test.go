@@ -925,3 +925,32 @@ func (w *hesitant) Assign(id sojourn.SlotID) (a sojourn.Assignment, ok bool) {
 	}
 	return w.Policy.Assign(id)
 }
+
+// A pool that brings two tasks at 5 s does not wait for those that come with one at a time, each second one of three, so that a slot is never
+// free: its second task starts by 12 s, and with the order Running by 9 s.
+func TestTwoTasksBesideSinglesAreServed(t *testing.T) {
+	for _, order := range []fair.Order{fair.Service, fair.Running} {
+		for ties := fair.LeastService; ties <= fair.Arrival; ties++ {
+			for _, half := range []time.Duration{0, time.Second, time.Hour} {
+				if half > 0 && order == fair.Running {
+					continue
+				}
+				s := newSite(t, 1, fair.Options{Order: order, Ties: ties, HalfLife: half})
+				var starts []time.Duration
+				second := func() time.Duration { return time.Second }
+				for i := range 100 {
+					s.until(time.Duration(i) * time.Second)
+					s.arrive(1, customer{pool: string("abc"[i%3]), length: second})
+					if i == 5 {
+						s.arrive(2, customer{pool: "z", length: second, waited: func(w time.Duration) { starts = append(starts, 5*time.Second+w) }})
+					}
+				}
+				s.until(200 * time.Second)
+				latest := map[fair.Order]time.Duration{fair.Service: 12 * time.Second, fair.Running: 9 * time.Second}[order]
+				if len(starts) != 2 || starts[1] > latest {
+					t.Errorf("%v, %v, half-life %v: the tasks start at %v, want the second one by %v", order, ties, half, starts, latest)
+				}
+			}
+		}
+	}
+}
