@@ -12,8 +12,8 @@ import (
 type line struct {
 	tenants  map[string]*tenant // by the names of their pools
 	idle     int                // those of whom nobody is here or will come
-	ids      []*tenant
-	free     []uint32
+	ids      heap.Table[*tenant]
+	free     heap.Table[uint32]
 	largest  *heap.Heap[size] // of those of whom somebody waits
 	seq      uint64
 	waiting  int
@@ -216,7 +216,7 @@ func (d *Door) forget(t *tenant, whatever bool) {
 	if d.count(t); t.idle && (whatever || t.tag <= d.at) && d.tenants[t.name] == t {
 		delete(d.tenants, t.name)
 		d.idle--
-		heap.Release(d.ids, &d.free, t.id)
+		heap.Release(&d.ids, &d.free, t.id)
 	}
 }
 
@@ -239,8 +239,8 @@ func (d *Door) resize(t *tenant) {
 
 // most returns how much that tenant has here that has most, of those of whom somebody waits.
 func (d *Door) most(but *tenant) int {
-	if id, ok := d.largest.Min(); ok && d.ids[id] != but {
-		return d.ids[id].here()
+	if id, ok := d.largest.Min(); ok && *d.ids.At(id) != but {
+		return (*d.ids.At(id)).here()
 	}
 	return 0
 }
@@ -248,7 +248,7 @@ func (d *Door) most(but *tenant) int {
 // push refuses the latest request of the tenant that has most here.
 func (d *Door) push(now time.Time) {
 	id, _ := d.largest.Min()
-	u := d.ids[id]
+	u := *d.ids.At(id)
 	for {
 		p := u.line[len(u.line)-1]
 		u.line = u.line[:len(u.line)-1]

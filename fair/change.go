@@ -133,12 +133,12 @@ func (t *tree) relimit(n *pool) {
 		b.active = 0
 		for i := range b.classes {
 			c := sojourn.Class(i)
-			for _, below := range b.pools {
+			for _, below := range b.pools.All() {
 				if below != nil {
 					b.busyPools.Remove(c, below.id)
 				}
 			}
-			for _, j := range b.jobs {
+			for _, j := range b.jobs.All() {
 				if j != nil {
 					b.freshJobs.Remove(c, j.Data.id)
 					b.readyJobs.Remove(c, j.Data.id)
@@ -147,7 +147,7 @@ func (t *tree) relimit(n *pool) {
 		}
 	})
 	n.each(func(b *pool) {
-		for _, j := range b.jobs {
+		for _, j := range b.jobs.All() {
 			if j != nil {
 				j.Data.active = false
 				t.recount(j, false)
@@ -159,7 +159,7 @@ func (t *tree) relimit(n *pool) {
 
 // fileUnder files the jobs and pools of a pool, lower ones first.
 func (t *tree) fileUnder(n *pool) {
-	for _, b := range n.pools {
+	for _, b := range n.pools.All() {
 		if b == nil {
 			continue
 		}
@@ -168,7 +168,7 @@ func (t *tree) fileUnder(n *pool) {
 			t.file(b, sojourn.Class(c))
 		}
 	}
-	for _, j := range n.jobs {
+	for _, j := range n.jobs.All() {
 		for i := 0; j != nil && i < j.NumSides(); i++ {
 			t.fileJob(j, j.Side(i))
 		}
@@ -240,7 +240,7 @@ func (p *Policy) AppendShares(dst []sojourn.Share, c sojourn.Class) []sojourn.Sh
 
 // appendShares appends the shares of the pools below n, whose paths begin with prefix.
 func (n *pool) appendShares(dst []sojourn.Share, prefix string, c sojourn.Class, entitled bool) []sojourn.Share {
-	pools := slices.DeleteFunc(slices.Clone(n.pools), func(b *pool) bool { return b == nil })
+	pools := slices.DeleteFunc(n.pools.Slice(), func(b *pool) bool { return b == nil })
 	slices.SortFunc(pools, func(a, b *pool) int { return cmp.Compare(a.name, b.name) })
 	for _, b := range pools {
 		s := sojourn.Share{Pool: prefix + b.name, Running: b.running(c), Demand: b.look(c).demand}

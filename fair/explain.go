@@ -45,7 +45,7 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 		return append(dst[:start], slices.DeleteFunc(dst[start:], func(id sojourn.JobID) bool { return t.ledger.Job(id).Cancelled() })...)
 	}
 	var jobs, pools []rival
-	for _, j := range n.jobs {
+	for _, j := range n.jobs.All() {
 		if j != nil && !j.Cancelled() {
 			r := rival{key: t.standing(j), job: j}
 			r.against = r.key.poolKey
@@ -53,7 +53,7 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 			jobs = append(jobs, r)
 		}
 	}
-	for _, b := range n.pools {
+	for _, b := range n.pools.All() {
 		if b == nil {
 			continue
 		}

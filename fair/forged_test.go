@@ -29,7 +29,7 @@ func TestForgedDepth(t *testing.T) {
 			n := &p.root
 			for range depth {
 				below := p.newPool("deep", n, p.plain)
-				n.pools = append(n.pools, &below)
+				n.pools.Append(&below)
 				n = &below
 			}
 		})

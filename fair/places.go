@@ -80,7 +80,7 @@ func (t *tree) refile(n *pool, c sojourn.Class) {
 
 // fileBelow updates the places of all pools below n. One that was alone there has an old key.
 func (t *tree) fileBelow(n *pool) {
-	for _, below := range n.pools {
+	for _, below := range n.pools.All() {
 		if below == nil {
 			continue
 		}

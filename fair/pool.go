@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/gang"
+	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/internal/sfq"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -27,12 +28,12 @@ type pool struct {
 	live   int    // jobs of the subtree
 
 	below map[string]*pool
-	pools []*pool // by id; nil where the id is free
-	gaps  []uint32
+	pools heap.Table[*pool] // by id; nil where the id is free
+	gaps  heap.Table[uint32]
 
 	// Each pool gives its jobs ids of its own, so that many small pools stay small.
-	jobs  []*job // by id; nil where the id is free
-	spare []uint32
+	jobs  heap.Table[*job] // by id; nil where the id is free
+	spare heap.Table[uint32]
 
 	limited bool // the pool, or a pool around it, limits its jobs
 	joint   bool // what happens in one class may change places in others: it is limited, or the tree is ranked
@@ -249,7 +250,7 @@ const (
 
 // keep keeps the memory of a pool that has lost its last job.
 func (g *gone) keep(n *pool) {
-	if len(*g) < maxGone && cap(n.jobs) <= smallPool && cap(n.pools) <= smallPool && n.policy == nil && n.ready == nil {
+	if len(*g) < maxGone && n.jobs.Len() <= smallPool && n.pools.Len() <= smallPool && n.policy == nil && n.ready == nil {
 		*g = append(*g, n)
 	}
 }
@@ -266,7 +267,11 @@ func (t *tree) begun(name string, parent *pool, c *conf) *pool {
 	was := *n
 	*n = t.newPool(name, parent, c)
 	n.readyJobs, n.freshJobs, n.readyPools, n.busyPools = was.readyJobs, was.freshJobs, was.readyPools, was.busyPools // they are empty
-	n.below, n.pools, n.gaps, n.jobs, n.spare = was.below, was.pools[:0], was.gaps[:0], was.jobs[:0], was.spare[:0]
+	n.below, n.pools, n.gaps, n.jobs, n.spare = was.below, was.pools, was.gaps, was.jobs, was.spare
+	n.pools.Reset()
+	n.gaps.Reset()
+	n.jobs.Reset()
+	n.spare.Reset()
 	n.classes = was.classes[:0]
 	return n
 }

@@ -210,7 +210,7 @@ func (p *Policy) lookAtClass(c sojourn.Class, at sojourn.Time, old []victim) {
 // claims of the pools below it. It leaves the sum of all claims in the claim of the
 // root.
 func (n *pool) claims(c sojourn.Class, at sojourn.Time, pr *preemption) (sum int) {
-	for _, b := range n.pools {
+	for _, b := range n.pools.All() {
 		if b != nil {
 			sum += b.claims(c, at, pr)
 		}
@@ -274,16 +274,16 @@ func (n *pool) holds(other *pool) bool {
 func (n *pool) next(c sojourn.Class) sojourn.JobID {
 	for n != nil {
 		if id, _, ok := n.readyJobs.First(c); ok {
-			return n.jobs[id].Spec().ID
+			return (*n.jobs.At(id)).Spec().ID
 		}
 		if id, _, ok := n.freshJobs.First(c); ok {
-			return n.jobs[id].Spec().ID
+			return (*n.jobs.At(id)).Spec().ID
 		}
 		id, _, ok := n.readyPools.First(c)
 		if !ok {
 			return 0
 		}
-		n = n.pools[id]
+		n = *n.pools.At(id)
 	}
 	return 0
 }

@@ -179,8 +179,8 @@ func (t *tree) forget(n *pool, c sojourn.Class) {
 	}
 	up := n.parent
 	var first sfq.Tag
-	if id, ok := t.firstPool(up, c, false); ok && up.pools[id].sated(c) {
-		first = t.effective(up.pools[id], c)
+	if id, ok := t.firstPool(up, c, false); ok && (*up.pools.At(id)).sated(c) {
+		first = t.effective(*up.pools.At(id), c)
 	}
 	up.class(c).clock.Fade(&nc.account, first, uint64(t.ledger.Now().Sub(nc.idle)), uint64(t.halfLife))
 }

@@ -144,7 +144,7 @@ func (n *pool) lets(j *job) bool {
 // start within its limit and the limits below.
 func (n *pool) want(c sojourn.Class) {
 	demand := n.running(c) + n.look(c).startable
-	for _, b := range n.pools {
+	for _, b := range n.pools.All() {
 		if b != nil {
 			b.want(c)
 			demand += b.look(c).demand - b.running(c)
@@ -159,7 +159,7 @@ func (n *pool) want(c sojourn.Class) {
 // divide divides the share of a pool among its jobs and pools.
 func (n *pool) divide(c sojourn.Class, direct map[*pool][]*job) {
 	var list []portion
-	for _, b := range n.pools {
+	for _, b := range n.pools.All() {
 		if b == nil {
 			continue
 		}
@@ -182,7 +182,7 @@ func (n *pool) divide(c sojourn.Class, direct map[*pool][]*job) {
 		list = append(list, q)
 	}
 	fill(n.look(c).share, list)
-	for _, b := range n.pools {
+	for _, b := range n.pools.All() {
 		if b != nil {
 			b.look(c).share = list[0].share
 			list = list[1:]
@@ -196,7 +196,7 @@ func (t *tree) each(f func(*pool)) { t.root.each(f) }
 
 func (n *pool) each(f func(*pool)) {
 	f(n)
-	for _, b := range n.pools {
+	for _, b := range n.pools.All() {
 		if b != nil {
 			b.each(f)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/charge"
+	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/sfq"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -98,8 +99,8 @@ func (p *Policy) savePool(w *snapshot.Writer, n *pool, numbers map[*pool]int) {
 	for i := range n.classes {
 		n.classes[i].save(w, p.order, n.parent == nil, p.ledger.Now())
 	}
-	w.Len(len(n.jobs))
-	for _, j := range n.jobs {
+	w.Len(n.jobs.Len())
+	for _, j := range n.jobs.All() {
 		w.Bool(j != nil)
 		if j == nil {
 			continue
@@ -118,16 +119,16 @@ func (p *Policy) savePool(w *snapshot.Writer, n *pool, numbers map[*pool]int) {
 			j.Data.waits[i].Save(w)
 		}
 	}
-	w.Free(n.spare)
-	w.Len(len(n.pools))
-	for _, b := range n.pools {
+	w.Free(n.spare.Slice())
+	w.Len(n.pools.Len())
+	for _, b := range n.pools.All() {
 		w.Bool(b != nil)
 		if b != nil {
 			w.String(b.name)
 			p.savePool(w, b, numbers)
 		}
 	}
-	w.Free(n.gaps)
+	w.Free(n.gaps.Slice())
 	if p.order == Service {
 		for i := range n.classes {
 			n.classes[i].clock.Save(w)
@@ -265,7 +266,7 @@ func (p *Policy) compareAccounts(r *snapshot.Reader) {
 	for g, n := range p.guests {
 		var jobs []*job
 		if n != nil {
-			jobs = n.jobs
+			jobs = n.jobs.Slice()
 		}
 		r.Check(g.account == nil || p.ledger.Covers(g.account, jobs), "the policy of a pool has another account")
 		g.account = nil
@@ -304,16 +305,16 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 		nc.turn, nc.before = p.restoreTurn(r), p.restoreTurn(r)
 		nc.restore(r, p.order, n.parent == nil, p.ledger.Now())
 	}
-	n.jobs = make([]*job, r.Len())
-	for id := range n.jobs {
+	n.jobs.Grow(r.Len())
+	for id := range uint32(n.jobs.Len()) {
 		if r.Bool() {
-			n.jobs[id] = p.restoreJob(r, n, uint32(id))
+			*n.jobs.At(id) = p.restoreJob(r, n, id)
 		}
 	}
-	n.spare = r.Free(len(n.jobs), func(id int) bool { return n.jobs[id] == nil })
-	n.pools = make([]*pool, r.Len())
-	r.Check(len(n.pools) == 0 || !n.conf.leaf(), "a pool has pools below it, but may not")
-	for id := range n.pools {
+	n.spare = heap.TableOf(r.Free(n.jobs.Len(), func(id int) bool { return *n.jobs.At(uint32(id)) == nil }))
+	n.pools.Grow(r.Len())
+	r.Check(n.pools.Len() == 0 || !n.conf.leaf(), "a pool has pools below it, but may not")
+	for id := range uint32(n.pools.Len()) {
 		if !r.Bool() {
 			continue
 		}
@@ -326,8 +327,8 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 			return list
 		}
 		b := p.newPool(name, n, c)
-		b.id = uint32(id)
-		n.pools[id] = &b
+		b.id = id
+		*n.pools.At(id) = &b
 		if n.below == nil {
 			n.below = make(map[string]*pool)
 		}
@@ -336,7 +337,7 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 		r.Check(b.live > 0, "a pool has no jobs")
 		n.live += b.live
 	}
-	n.gaps = r.Free(len(n.pools), func(id int) bool { return n.pools[id] == nil })
+	n.gaps = heap.TableOf(r.Free(n.pools.Len(), func(id int) bool { return *n.pools.At(uint32(id)) == nil }))
 	for i := 0; p.order == Service && i < len(n.classes); i++ {
 		n.classes[i].clock = sfq.RestoreClock(r, len(n.below), int64(p.ledger.Now()))
 	}

@@ -146,13 +146,13 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 			}
 		}
 		if len(n.below) == 0 {
-			return n, n.jobs[id]
+			return n, *n.jobs.At(id)
 		}
 		below, isPool := t.firstPool(n, c, activeOnly)
-		if isJob && (!isPool || t.jobFirst(n.jobs[id], k, n.pools[below], t.key(n.pools[below], c), c)) {
-			return n, n.jobs[id]
+		if isJob && (!isPool || t.jobFirst(*n.jobs.At(id), k, *n.pools.At(below), t.key(*n.pools.At(below), c), c)) {
+			return n, *n.jobs.At(id)
 		}
-		n = n.pools[below]
+		n = *n.pools.At(below)
 	}
 	return n, nil
 }
@@ -166,7 +166,7 @@ func (t *tree) firstPool(n *pool, c sojourn.Class, activeOnly bool) (id uint32, 
 		if !ok || t.order != Service || !k.sated || len(n.below) == 1 {
 			return id, ok
 		}
-		b := n.pools[id]
+		b := *n.pools.At(id)
 		if t.overdue(b, t.counted(c)) == 0 {
 			return id, true
 		}
@@ -271,7 +271,7 @@ func (t *tree) place(path string) *pool {
 // of its own it calls dismiss first.
 func (t *tree) leave(j *job, dismiss func(*pool)) {
 	n := j.Data.pool
-	heap.Release(n.jobs, &n.spare, j.Data.id)
+	heap.Release(&n.jobs, &n.spare, j.Data.id)
 	for ; n != nil; n = n.parent {
 		n.live--
 		if up := n.parent; n.live == 0 && up != nil {
@@ -279,7 +279,7 @@ func (t *tree) leave(j *job, dismiss func(*pool)) {
 				dismiss(n)
 			}
 			delete(up.below, n.name)
-			heap.Release(up.pools, &up.gaps, n.id)
+			heap.Release(&up.pools, &up.gaps, n.id)
 			if t.order == Service {
 				n.keepDebts()
 			}

@@ -53,8 +53,8 @@ func (l *line) add(ph *phase) {
 // A bound is what a class keeps of a bounded job.
 type bound struct {
 	class *class
-	taken []*phase // by place
-	spare []uint32
+	taken heap.Table[*phase] // by place
+	spare heap.Table[uint32]
 	lines []*line // the line of training, and those of service; nil where one was never used
 }
 
@@ -132,7 +132,7 @@ func (ph *phase) withdraw() {
 			l.hidden.Remove(ph.place)
 		}
 	}
-	heap.Release(b.taken, &b.spare, ph.place)
+	heap.Release(&b.taken, &b.spare, ph.place)
 	ph.lined = false
 }
 

@@ -155,7 +155,7 @@ func (w *world) check(ev sojourn.Event, passed bool) {
 		}
 	}
 	v := map[*phase]uint64{}
-	for _, ph := range w.p.phases {
+	for _, ph := range w.p.phases.All() {
 		if ph == nil {
 			continue
 		}
@@ -197,7 +197,7 @@ func (w *world) check(ev sojourn.Event, passed bool) {
 	for ph, exact := range w.twins { // invariant 9
 		q, item := w.p.class(exact.class).aging, ph.item
 		switch really := exact.finished(); {
-		case really == (w.p.phases[ph.handle] == ph):
+		case really == (*w.p.phases.At(ph.handle) == ph):
 			w.t.Fatalf("after %v, %s is really complete: %v; but served: %v", ev, exact, really, !really)
 		case !really:
 		case exact.v.Cmp(rat(1000)) > 0 && item.Late():

@@ -143,7 +143,7 @@ func (p *Policy) sync(at sojourn.Time) {
 	for i := 0; i < len(p.touched); i++ { // it may grow
 		ph := p.touched[i]
 		p.touched[i], ph.touched = nil, false
-		if p.phases[ph.handle] == ph {
+		if *p.phases.At(ph.handle) == ph {
 			p.derive(ph, at)
 		}
 	}
@@ -280,7 +280,7 @@ func (p *Policy) leave(ph *phase) {
 	c.aging.Finish(ph.item)
 	ph.item.Value = nil // the tag may stay for long, the phase must not
 	ph.job.Data.phases[ph.index] = nil
-	heap.Release(p.phases, &p.spare, ph.handle)
+	heap.Release(&p.phases, &p.spare, ph.handle)
 }
 
 // charge makes the size of a phase that leaves what it has cost: the service that it has

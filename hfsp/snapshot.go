@@ -107,7 +107,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 				p.targets.expose(ph, s.ID)
 			}
 		}
-		for _, ph := range p.phases {
+		for _, ph := range p.phases.All() {
 			// What follows from the account stands in the queue as well.
 			it := ph.item
 			r.Check(it.Work() == ph.size && it.Weight() == ph.job.Weight() && it.Running() == ph.tasks.Running() && (it.Ready() == ph.startable() || ph.job.Bounded()) &&

@@ -8,19 +8,19 @@ package heap
 // Set may be called.
 type Groups[K any] struct {
 	places[K]
-	group func(K) int // from 0
-	parts []part      // those that were ever needed at one time
-	used  []uint32    // the indices of those that hold something, in an order without meaning
-	spare []uint32    // the indices of the others
-	index [][]uint32  // by level and group: one more than the index in parts, 0 if nothing is there
-	at    []uint32    // by ID, of what is in the heap: the index in parts
+	group func(K) int   // from 0
+	parts []part        // those that were ever needed at one time
+	used  []uint32      // the indices of those that hold something, in an order without meaning
+	spare []uint32      // the indices of the others
+	at    Table[uint32] // by ID, of what is in the heap: the index in parts
+	index [][]uint32    // by level and group: one more than the index in parts, 0 if nothing is there
 }
 
 // A part holds the items of one group at one level.
 type part struct {
 	group, level int
 	place        int // in used
-	entries      []entry
+	array        array
 }
 
 // NewGroups returns an empty heap. The order is a strict total order at any instant. group returns the
@@ -44,19 +44,16 @@ func (h *Groups[K]) live() []uint32 {
 func (h *Groups[K]) Set(id uint32, level int, key K) {
 	group := h.group(key)
 	if h.Contains(id) {
-		if p := &h.parts[h.at[id]]; p.group == group && p.level == level {
-			h.fix(p.entries, int(h.pos[id])-1, key)
+		if p := &h.parts[*h.at.At(id)]; p.group == group && p.level == level {
+			h.fix(&p.array, *h.pos.At(id)-1, key)
 			return
 		}
 		h.Remove(id)
 	}
 	i := h.find(group, level)
-	p := &h.parts[i]
-	p.entries = h.insert(p.entries, id, key)
-	if n := len(h.pos) - len(h.at); n > 0 {
-		h.at = append(h.at, make([]uint32, n)...)
-	}
-	h.at[id] = i
+	h.insert(&h.parts[i].array, id, key)
+	h.at.Grow(int(id) + 1)
+	*h.at.At(id) = i
 }
 
 // find returns the index of the part of a group and a level, which it begins to use if need be.
@@ -89,10 +86,10 @@ func (h *Groups[K]) Remove(id uint32) bool {
 	if !h.Contains(id) {
 		return false
 	}
-	i := h.at[id]
+	i := *h.at.At(id)
 	p := &h.parts[i]
-	p.entries = h.remove(p.entries, id)
-	if len(p.entries) > 0 {
+	h.remove(&p.array, id)
+	if p.array.n > 0 {
 		return true
 	}
 	h.index[p.level][p.group] = 0
@@ -106,7 +103,7 @@ func (h *Groups[K]) Remove(id uint32) bool {
 // Len returns the number of items.
 func (h *Groups[K]) Len() (n int) {
 	for _, i := range h.live() {
-		n += len(h.parts[i].entries)
+		n += int(h.parts[i].array.n)
 	}
 	return n
 }
@@ -126,14 +123,14 @@ func (h *Groups[K]) AnyUpTo(level int) bool {
 func (h *Groups[K]) MinUpTo(level int) (id uint32, key K, at int, ok bool) {
 	for _, i := range h.live() {
 		p := &h.parts[i]
-		if first := p.entries[0].id; p.level <= level && (!ok || h.less(h.keys[first], h.keys[id])) {
+		if first := h.first(&p.array).id; p.level <= level && (!ok || h.less(h.key(first), h.key(id))) {
 			id, at, ok = first, p.level, true
 		}
 	}
 	if !ok {
 		return 0, key, 0, false
 	}
-	return id, h.keys[id], at, true
+	return id, h.key(id), at, true
 }
 
 // Level returns where id is filed; false if it is not in the heap.
@@ -141,18 +138,19 @@ func (h *Groups[K]) Level(id uint32) (level int, ok bool) {
 	if !h.Contains(id) {
 		return 0, false
 	}
-	return h.parts[h.at[id]].level, true
+	return h.parts[*h.at.At(id)].level, true
 }
 
 // Key returns the key of id, which must be in the heap.
-func (h *Groups[K]) Key(id uint32) K { return h.keys[id] }
+func (h *Groups[K]) Key(id uint32) K { return h.key(id) }
 
 // All calls yield with the items, in an order that depends only on the calls made so far,
 // until it returns false. The heap must not be changed meanwhile.
 func (h *Groups[K]) All(yield func(id uint32, key K) bool) {
 	for _, i := range h.live() {
-		for _, e := range h.parts[i].entries {
-			if !yield(e.id, h.keys[e.id]) {
+		in := &h.parts[i].array
+		for k := range in.n {
+			if id := h.places.at(in, k).id; !yield(id, h.key(id)) {
 				return
 			}
 		}

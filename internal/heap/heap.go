@@ -4,7 +4,8 @@
 // Let a prefix tell what a key begins with, as two words: of two keys, the lesser one never has the greater
 // prefix. The first word, and 27 bits of the second one, are stored in the heap itself, and most comparisons need
 // nothing else. Only where these are the same, the order is called, and reads keys that are stored by item. Without a
-// prefix this is so for all keys. Nothing is allocated except to grow the arrays.
+// prefix this is so for all keys. Nothing is allocated except to grow the arrays, which they do by
+// pages.
 //
 // The order must be a strict total order on the keys that are in the heap at one
 // time: let it compare a sequence number last. Otherwise the history of the heap
@@ -17,7 +18,7 @@ import "iter"
 // proportional to the largest ID, so IDs should be reused. Use [New] to make one.
 type Heap[K any] struct {
 	places[K]
-	entries []entry
+	array array
 }
 
 // New returns an empty heap ordered by less, a strict total order. prefix may be nil.
@@ -26,22 +27,22 @@ func New[K any](less func(a, b K) bool, prefix func(K) (hi, lo uint64)) *Heap[K]
 }
 
 // Len returns the number of items.
-func (h *Heap[K]) Len() int { return len(h.entries) }
+func (h *Heap[K]) Len() int { return int(h.array.n) }
 
 // Min returns the item with the least key; false if the heap is empty.
 func (h *Heap[K]) Min() (id uint32, ok bool) {
-	if len(h.entries) == 0 {
+	if h.array.n == 0 {
 		return 0, false
 	}
-	return h.entries[0].id, true
+	return h.first(&h.array).id, true
 }
 
 // MinKey returns the least key; false if the heap is empty.
 func (h *Heap[K]) MinKey() (key K, ok bool) {
-	if len(h.entries) == 0 {
+	if h.array.n == 0 {
 		return key, false
 	}
-	return h.keys[h.entries[0].id], true
+	return h.key(h.first(&h.array).id), true
 }
 
 // Key returns the key of id; false if id is not in the heap.
@@ -49,15 +50,15 @@ func (h *Heap[K]) Key(id uint32) (key K, ok bool) {
 	if !h.Contains(id) {
 		return key, false
 	}
-	return h.keys[id], true
+	return h.key(id), true
 }
 
 // Set gives id a key: it is inserted, or moved to where the new key belongs.
 func (h *Heap[K]) Set(id uint32, key K) {
 	if h.Contains(id) {
-		h.fix(h.entries, int(h.pos[id])-1, key)
+		h.fix(&h.array, *h.pos.At(id)-1, key)
 	} else {
-		h.entries = h.insert(h.entries, id, key)
+		h.insert(&h.array, id, key)
 	}
 }
 
@@ -66,7 +67,7 @@ func (h *Heap[K]) Remove(id uint32) bool {
 	if !h.Contains(id) {
 		return false
 	}
-	h.entries = h.remove(h.entries, id)
+	h.remove(&h.array, id)
 	return true
 }
 
@@ -74,8 +75,8 @@ func (h *Heap[K]) Remove(id uint32) bool {
 // the calls made so far. The heap must not be changed meanwhile.
 func (h *Heap[K]) All() iter.Seq2[uint32, K] {
 	return func(yield func(uint32, K) bool) {
-		for i := range h.entries {
-			if id := h.entries[i].id; !yield(id, h.keys[id]) {
+		for i := range h.array.n {
+			if id := h.at(&h.array, i).id; !yield(id, h.key(id)) {
 				return
 			}
 		}
@@ -96,14 +97,14 @@ func (h *Heap[K]) Cursor() Cursor[K] { return Cursor[K]{heap: h, last: -1} }
 
 // Next returns the next item and its key; false if there is none.
 func (c *Cursor[K]) Next() (id uint32, key K, ok bool) {
-	entries := c.heap.entries
+	in := &c.heap.array
 	switch {
 	case c.last >= 0:
 		if c.next == nil {
 			c.next = New(c.heap.less, c.heap.prefix)
 		}
-		for child := arity*c.last + 1; child <= arity*(c.last+1) && child < len(entries); child++ {
-			c.next.Set(uint32(len(c.at)), c.heap.keys[entries[child].id])
+		for child := arity*c.last + 1; child <= arity*(c.last+1) && child < c.heap.Len(); child++ {
+			c.next.Set(uint32(len(c.at)), c.heap.key(c.heap.at(in, uint32(child)).id))
 			c.at = append(c.at, child)
 		}
 		least, ok := c.next.Min()
@@ -112,11 +113,11 @@ func (c *Cursor[K]) Next() (id uint32, key K, ok bool) {
 		}
 		c.next.Remove(least)
 		c.last = c.at[least]
-	case len(entries) == 0:
+	case in.n == 0:
 		return 0, key, false
 	default:
 		c.last = 0
 	}
-	id = entries[c.last].id
-	return id, c.heap.keys[id], true
+	id = c.heap.at(in, uint32(c.last)).id
+	return id, c.heap.key(id), true
 }

@@ -54,8 +54,8 @@ func TestLine(t *testing.T) {
 	h := New(func(a, b int) bool { return a < b }, nil)
 	for i := range 5000 {
 		h.Set(uint32(i), i)
-		if n := h.Len(); n > 1000 && uintptr(unsafe.Pointer(&h.entries[1]))%64 != 0 {
-			t.Fatalf("with %d items, those below the first one begin at %p", n, &h.entries[1])
+		if n := h.Len(); n > 1000 && uintptr(unsafe.Pointer(h.at(&h.array, 1)))%64 != 0 {
+			t.Fatalf("with %d items, those below the first one begin at %p", n, h.at(&h.array, 1))
 		}
 	}
 }

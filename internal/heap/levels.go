@@ -13,9 +13,9 @@ const MaxLevels = 32
 // Set and Remove take O(log n) for n items, MinUpTo O(levels).
 type Levels[K any] struct {
 	places[K]
-	parts [][]entry // by level, as far as any was used
-	used  uint32    // bit l is set while something is at level l
-	level []uint8   // by ID, of what is in the heap; those beyond its end are at level 0
+	parts []array      // by level, as far as any was used
+	used  uint32       // bit l is set while something is at level l
+	level Table[uint8] // by ID, of what is in the heap; those beyond its end are at level 0
 }
 
 // NewLevels returns an empty heap ordered by less, a strict total order. prefix may be nil.
@@ -30,36 +30,34 @@ func (h *Levels[K]) AnyUpTo(level int) bool { return h.used<<(MaxLevels-1-level)
 func (h *Levels[K]) Set(id uint32, level int, key K) {
 	if level != h.at(id) {
 		h.Remove(id)
-		if n := len(h.level); uint64(id) >= uint64(n) {
-			h.level = append(h.level, make([]uint8, max(int(id)+1, len(h.pos), 2*n)-n)...)
-		}
-		h.level[id] = uint8(level)
+		h.level.Grow(int(id) + 1)
+		*h.level.At(id) = uint8(level)
 	}
 	if h.Contains(id) {
-		h.fix(h.parts[level], int(h.pos[id])-1, key)
+		h.fix(&h.parts[level], *h.pos.At(id)-1, key)
 		return
 	}
 	for level >= len(h.parts) {
-		h.parts = append(h.parts, nil)
+		h.parts = append(h.parts, array{})
 	}
-	h.parts[level] = h.insert(h.parts[level], id, key)
+	h.insert(&h.parts[level], id, key)
 	h.used |= 1 << level
 }
 
 // Len returns the number of items.
 func (h *Levels[K]) Len() (n int) {
-	for _, part := range h.parts {
-		n += len(part)
+	for l := range h.parts {
+		n += int(h.parts[l].n)
 	}
 	return n
 }
 
 // at returns the level of id, if id is in the heap.
 func (h *Levels[K]) at(id uint32) int {
-	if uint64(id) >= uint64(len(h.level)) {
+	if uint64(id) >= uint64(h.level.Len()) {
 		return 0
 	}
-	return int(h.level[id])
+	return int(*h.level.At(id))
 }
 
 // Remove takes id out of the heap, and reports whether it was there.
@@ -68,8 +66,8 @@ func (h *Levels[K]) Remove(id uint32) bool {
 		return false
 	}
 	level := h.at(id)
-	h.parts[level] = h.remove(h.parts[level], id)
-	if len(h.parts[level]) == 0 {
+	h.remove(&h.parts[level], id)
+	if h.parts[level].n == 0 {
 		h.used &^= 1 << level
 	}
 	return true
@@ -83,14 +81,14 @@ func (h *Levels[K]) MinUpTo(level int) (id uint32, key K, at int, ok bool) {
 		return 0, key, 0, false
 	}
 	at = bits.TrailingZeros32(rest)
-	least := &h.parts[at][0]
+	least := h.first(&h.parts[at])
 	for rest &= rest - 1; rest != 0; rest &= rest - 1 {
 		l := bits.TrailingZeros32(rest)
-		if e := &h.parts[l][0]; h.before(e, least) {
+		if e := h.first(&h.parts[l]); h.before(e, least) {
 			least, at = e, l
 		}
 	}
-	return least.id, h.keys[least.id], at, true
+	return least.id, h.key(least.id), at, true
 }
 
 // Level returns where id is filed; false if it is not in the heap.
@@ -102,14 +100,14 @@ func (h *Levels[K]) Level(id uint32) (level int, ok bool) {
 }
 
 // Key returns the key of id, which must be in the heap.
-func (h *Levels[K]) Key(id uint32) K { return h.keys[id] }
+func (h *Levels[K]) Key(id uint32) K { return h.key(id) }
 
 // All calls yield with the items, in an order that depends only on the calls made so far,
 // until it returns false. The heap must not be changed meanwhile.
 func (h *Levels[K]) All(yield func(id uint32, key K) bool) {
-	for _, part := range h.parts {
-		for i := range part {
-			if !yield(part[i].id, h.keys[part[i].id]) {
+	for l := range h.parts {
+		for i := range h.parts[l].n {
+			if id := h.places.at(&h.parts[l], i).id; !yield(id, h.key(id)) {
 				return
 			}
 		}

@@ -11,8 +11,15 @@ const arity = 4
 type places[K any] struct {
 	less   func(a, b K) bool
 	prefix func(K) (hi, lo uint64) // nil if nothing is known
-	keys   []K                     // by ID, of those that are in an array; zero for others
-	pos    []uint32                // pos[id] is one more than the index of id in its array, 0 if it is in none
+	keys   Table[K]                // by ID, of those that are in an array; zero for others
+	pos    Table[uint32]           // by ID: one more than the index in its array, 0 if it is in none
+}
+
+// An array is a heap. The four items below each one are a block, and lie in one line of memory of 64 bytes, if the
+// allocator begins a page at one.
+type array struct {
+	blocks Table[[arity]entry] // the first item is the last one of block 0, and those below item i are block i+1
+	n      uint32
 }
 
 // An entry is an item in an array. It has what its key begins with: the first word of the prefix, and what squeeze
@@ -30,10 +37,23 @@ func squeeze(x uint64) uint32 {
 	return uint32(low)<<26 + uint32(x>>low)
 }
 
+// at returns the place of the item at index i of an array. It is a method of places, as others here, because the compiler does
+// not inline plain functions where another package makes an instance of a generic type.
+func (p *places[K]) at(in *array, i uint32) *entry {
+	i += arity - 1
+	return &in.blocks.At(i / arity)[i%arity]
+}
+
+// first returns the place of the first item of an array that has one.
+func (p *places[K]) first(in *array) *entry { return &in.blocks.first[0][arity-1] }
+
 // Contains reports whether id is in the heap.
 func (p *places[K]) Contains(id uint32) bool {
-	return uint64(id) < uint64(len(p.pos)) && p.pos[id] != 0
+	return uint64(id) < uint64(p.pos.Len()) && *p.pos.At(id) != 0
 }
+
+// key returns the key of an item that is in an array.
+func (p *places[K]) key(id uint32) K { return *p.keys.At(id) }
 
 // entry returns the entry of an item with its key.
 func (p *places[K]) entry(id uint32, key K) entry {
@@ -46,12 +66,11 @@ func (p *places[K]) entry(id uint32, key K) entry {
 
 // before reports whether one item comes before another one.
 func (p *places[K]) before(a, b *entry) bool {
-	return a.hi < b.hi || a.hi == b.hi && (a.lo < b.lo || a.lo == b.lo && p.less(p.keys[a.id], p.keys[b.id]))
+	return a.hi < b.hi || a.hi == b.hi && (a.lo < b.lo || a.lo == b.lo && p.less(p.key(a.id), p.key(b.id)))
 }
 
 // sooner returns 1 if the prefix of a is less than that of b, else 0, and whether they differ. It has no branch, since
-// nobody could predict it. It is a method because the compiler does not inline plain functions where another package
-// makes an instance of a generic type.
+// nobody could predict it.
 func (p *places[K]) sooner(a, b *entry) (by int, differ bool) {
 	lo, borrow := bits.Sub64(uint64(a.lo), uint64(b.lo), 0)
 	hi, borrow := bits.Sub64(a.hi, b.hi, borrow)
@@ -59,36 +78,24 @@ func (p *places[K]) sooner(a, b *entry) (by int, differ bool) {
 }
 
 // insert puts id, which is in no array, into one.
-func (p *places[K]) insert(in []entry, id uint32, key K) []entry {
-	if n := len(p.pos); uint64(id) >= uint64(n) {
-		more := max(int(id)+1, 2*n) - n
-		p.pos, p.keys = append(p.pos, make([]uint32, more)...), append(p.keys, make([]K, more)...)
+func (p *places[K]) insert(in *array, id uint32, key K) {
+	if uint64(id) >= uint64(p.pos.Len()) {
+		p.pos.Grow(int(id) + 1)
+		p.keys.Grow(int(id) + 1)
 	}
-	p.keys[id] = key
-	if len(in) == cap(in) {
-		in = grow(in)
-	}
-	in = in[:len(in)+1]
-	p.rise(in, len(in)-1, p.entry(id, key))
-	return in
-}
-
-// grow returns an array with more room. The four items below each one lie in one line of memory of 64 bytes, if the
-// allocator begins a large array at one.
-func grow(in []entry) []entry {
-	const ahead = arity - 1
-	n := max(len(in)+ahead, arity)
-	more := make([]entry, 2*n)[ahead:]
-	copy(more, in)
-	return more[:len(in)]
+	*p.keys.At(id) = key
+	in.n++
+	in.blocks.Grow(int(in.n+arity-2)/arity + 1)
+	p.rise(in, in.n-1, p.entry(id, key))
 }
 
 // remove takes id out of the array in which it is.
-func (p *places[K]) remove(from []entry, id uint32) []entry {
-	i, last := int(p.pos[id])-1, len(from)-1
-	gone, e := from[i], from[last]
-	from = from[:last]
-	if i < last {
+func (p *places[K]) remove(from *array, id uint32) {
+	pos := p.pos.At(id)
+	i := *pos - 1
+	gone := *p.at(from, i)
+	from.n--
+	if e := *p.at(from, from.n); i < from.n {
 		if p.before(&e, &gone) {
 			p.rise(from, i, e)
 		} else {
@@ -96,22 +103,22 @@ func (p *places[K]) remove(from []entry, id uint32) []entry {
 		}
 	}
 	var none K
-	p.pos[id], p.keys[id] = 0, none
-	return from
+	*pos, *p.keys.At(id) = 0, none
 }
 
 // fix gives the item at index i a key, and moves it to where it belongs.
-func (p *places[K]) fix(in []entry, i int, key K) {
-	was := in[i]
+func (p *places[K]) fix(in *array, i uint32, key K) {
+	was := p.at(in, i)
 	e := p.entry(was.id, key)
 	up, down := e.hi < was.hi, e.hi > was.hi
 	if !up && !down {
 		up, down = e.lo < was.lo, e.lo > was.lo
 	}
-	if old := &p.keys[was.id]; !up && !down {
+	old := p.keys.At(was.id)
+	if !up && !down {
 		up, down = p.less(key, *old), p.less(*old, key)
 	}
-	p.keys[was.id] = key
+	*old = key
 	if up {
 		p.rise(in, i, e)
 	} else if down {
@@ -120,29 +127,28 @@ func (p *places[K]) fix(in []entry, i int, key K) {
 }
 
 // rise puts an item at index i, or at the index of what is above it and comes later.
-func (p *places[K]) rise(in []entry, i int, e entry) {
-	pos := p.pos
+func (p *places[K]) rise(in *array, i uint32, e entry) {
+	hole := p.at(in, i)
 	for i > 0 {
 		parent := (i - 1) / arity
-		above := &in[parent]
+		above := p.at(in, parent)
 		if e.hi > above.hi || e.hi == above.hi && !p.before(&e, above) {
 			break
 		}
-		in[i] = *above
-		pos[above.id] = uint32(i + 1)
-		i = parent
+		*hole = *above
+		*p.pos.At(above.id) = i + 1
+		hole, i = above, parent
 	}
-	in[i] = e
-	pos[e.id] = uint32(i + 1)
+	*hole = e
+	*p.pos.At(e.id) = i + 1
 }
 
 // sink puts an item at index i, or at the index of what is below it and comes sooner.
-func (p *places[K]) sink(in []entry, i int, e entry) {
-	pos := p.pos
-	for at := arity*i + 1; at < len(in); at = arity*i + 1 {
-		rest, first := in[at:], 0
-		if len(rest) >= arity {
-			below := (*[arity]entry)(rest)
+func (p *places[K]) sink(in *array, i uint32, e entry) {
+	hole := p.at(in, i)
+	for at := arity*i + 1; at < in.n; at = arity*i + 1 {
+		below, first := in.blocks.At(i+1), 0
+		if in.n-at >= arity {
 			left, x := p.sooner(&below[1], &below[0])
 			right, y := p.sooner(&below[3], &below[2])
 			right += 2
@@ -151,18 +157,18 @@ func (p *places[K]) sink(in []entry, i int, e entry) {
 				first = p.least(below[:])
 			}
 		} else {
-			first = p.least(rest)
+			first = p.least(below[:in.n-at])
 		}
-		next := &in[at+first]
+		next := &below[first&3]
 		if e.hi < next.hi || e.hi == next.hi && p.before(&e, next) {
 			break
 		}
-		in[i] = *next
-		pos[next.id] = uint32(i + 1)
-		i = at + first
+		*hole = *next
+		*p.pos.At(next.id) = i + 1
+		hole, i = next, at+uint32(first)
 	}
-	in[i] = e
-	pos[e.id] = uint32(i + 1)
+	*hole = e
+	*p.pos.At(e.id) = i + 1
 }
 
 // least returns the index of the first of some items.

@@ -12,8 +12,8 @@ import (
 // most entries that it had at once. A handle that became free last is used first.
 func TestTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var table []int
-		var free []uint32
+		var table heap.Table[int]
+		var free heap.Table[uint32]
 		want := map[uint32]int{}
 		var freed []uint32
 		most := 0
@@ -32,21 +32,21 @@ func TestTable(t *testing.T) {
 				want[h] = x + 1
 				most = max(most, len(want))
 			} else {
-				h := rapid.Uint32Range(0, uint32(len(table)-1)).Draw(t, "handle")
+				h := rapid.Uint32Range(0, uint32(table.Len()-1)).Draw(t, "handle")
 				if _, used := want[h]; !used {
 					continue
 				}
-				heap.Release(table, &free, h)
+				heap.Release(&table, &free, h)
 				delete(want, h)
 				freed = append(freed, h)
 			}
-			for h, x := range table {
-				if x != want[uint32(h)] {
-					t.Fatalf("entry %d is %d, want %d", h, x, want[uint32(h)])
+			for h, x := range table.All() {
+				if x != want[h] {
+					t.Fatalf("entry %d is %d, want %d", h, x, want[h])
 				}
 			}
-			if len(table) != most {
-				t.Fatalf("%d handles, want %d", len(table), most)
+			if table.Len() != most {
+				t.Fatalf("%d handles, want %d", table.Len(), most)
 			}
 		}
 	})

@@ -112,8 +112,8 @@ type Clock struct {
 // debts are the tags of flows that have gone and that virtual time has not passed yet.
 type debts struct {
 	ids   map[string]uint32
-	table []debt
-	spare []uint32
+	table heap.Table[debt]
+	spare heap.Table[uint32]
 	order *heap.Heap[Tag] // equal tags are passed together, so that their order does not matter
 }
 
@@ -143,8 +143,8 @@ func (c *Clock) Advance(to Tag) {
 func (d *debts) drop() {
 	id, _ := d.order.Min()
 	d.order.Remove(id)
-	delete(d.ids, d.table[id].name)
-	heap.Release(d.table, &d.spare, id)
+	delete(d.ids, d.table.At(id).name)
+	heap.Release(&d.table, &d.spare, id)
 }
 
 // Enter returns the account of a flow that joins. It has the debt that a flow of this name has left, with what [Clock.Leave] was told
@@ -156,10 +156,11 @@ func (c *Clock) Enter(name string, weight uint64) (a Account, since int64) {
 	at := c.now
 	if d := c.debts; d != nil {
 		if id, ok := d.ids[name]; ok {
-			at, since = d.table[id].tag, d.table[id].since
+			x := d.table.At(id)
+			at, since = x.tag, x.since
 			d.order.Remove(id)
 			delete(d.ids, name)
-			heap.Release(d.table, &d.spare, id)
+			heap.Release(&d.table, &d.spare, id)
 		}
 	}
 	return Account{tag: at.of(weight)}, since
@@ -256,7 +257,7 @@ func (c *Clock) Save(w *snapshot.Writer) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.debts.ids)) {
-		x := &c.debts.table[c.debts.ids[name]]
+		x := c.debts.table.At(c.debts.ids[name])
 		w.String(name)
 		x.tag.Save(w)
 		w.Int(x.since)

@@ -35,8 +35,8 @@ const Root Flow = 0
 // Flows picks the flow that is served next. Make one with [New].
 type Flows struct {
 	options Options
-	nodes   []*node // by Flow; nil where the number is free
-	spare   []uint32
+	nodes   heap.Table[*node] // by Flow; nil where the number is free
+	spare   heap.Table[uint32]
 	turns   uint64 // flows that have joined and charges so far
 }
 
@@ -54,8 +54,8 @@ type node struct {
 
 	// Of flows with flows below them.
 	below map[string]*node
-	kids  []*node // by id; nil where the number is free
-	gaps  []uint32
+	kids  heap.Table[*node] // by id; nil where the number is free
+	gaps  heap.Table[uint32]
 	live  int // flows below that have not left
 	clock sfq.Clock
 	busy  *heap.Heap[key] // the active ones
@@ -93,10 +93,12 @@ func (f *Flows) reset() {
 }
 
 func (f *Flows) node(n Flow) *node {
-	if uint64(n) >= uint64(len(f.nodes)) || f.nodes[n] == nil {
-		panic(fmt.Sprintf("flow: there is no flow %d", n))
+	if uint64(n) < uint64(f.nodes.Len()) {
+		if x := *f.nodes.At(uint32(n)); x != nil {
+			return x
+		}
 	}
-	return f.nodes[n]
+	panic(fmt.Sprintf("flow: there is no flow %d", n))
 }
 
 // Join adds a flow below another one, with a weight from 1 to [MaxWeight]. It is not active. If a
@@ -161,8 +163,8 @@ func (f *Flows) retire(x *node) {
 	}
 	up := x.parent
 	delete(up.below, x.name)
-	heap.Release(up.kids, &up.gaps, x.id)
-	heap.Release(f.nodes, &f.spare, uint32(x.flow))
+	heap.Release(&up.kids, &up.gaps, x.id)
+	heap.Release(&f.nodes, &f.spare, uint32(x.flow))
 	up.clock.Leave(x.name, &x.Account, up.live, 0)
 }
 
@@ -239,13 +241,13 @@ func (f *Flows) deactivate(x *node) {
 // Least returns the active flow that is served next; false if there is none. Of the flows below the
 // root it takes the one with the least tag, then of those below that, and so on. It changes nothing.
 func (f *Flows) Least() (Flow, bool) {
-	x := f.nodes[Root]
+	x := *f.nodes.At(uint32(Root))
 	for len(x.below) > 0 {
 		id, ok := x.busy.Min()
 		if !ok {
 			return 0, false
 		}
-		x = x.kids[id]
+		x = *x.kids.At(id)
 	}
 	return x.flow, x.parent != nil
 }
@@ -290,7 +292,7 @@ func (f *Flows) settle(n Flow, expected, actual uint64) {
 func (f *Flows) Flows(below Flow) iter.Seq[Flow] {
 	x := f.node(below)
 	return func(yield func(Flow) bool) {
-		for _, y := range x.kids {
+		for _, y := range x.kids.All() {
 			if y != nil && !y.gone && !yield(y.flow) {
 				return
 			}
@@ -327,7 +329,7 @@ func (f *Flows) Explain(n Flow) Standing {
 	var of wide.Uint128
 	k := key{x.Tag(), x.turn}
 	for id, other := range x.parent.busy.All() {
-		y := x.parent.kids[id]
+		y := *x.parent.kids.At(id)
 		of = of.Add(wide.From64(y.Tag().Weight()))
 		if y != x && less(other, k) {
 			s.Before++

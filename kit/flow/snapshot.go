@@ -15,16 +15,16 @@ var header = snapshot.Header{Policy: "flow", Version: 2}
 func (f *Flows) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, header, func(w *snapshot.Writer) {
 		w.Uint(f.turns)
-		w.Len(len(f.nodes))
-		f.save(w, f.nodes[Root])
-		w.Free(f.spare)
+		w.Len(f.nodes.Len())
+		f.save(w, f.node(Root))
+		w.Free(f.spare.Slice())
 	})
 }
 
 // save writes what is below a flow.
 func (f *Flows) save(w *snapshot.Writer, x *node) {
-	w.Len(len(x.kids))
-	for _, y := range x.kids {
+	w.Len(x.kids.Len())
+	for _, y := range x.kids.All() {
 		if y == nil {
 			w.Uint(uint64(Root))
 			continue
@@ -41,7 +41,7 @@ func (f *Flows) save(w *snapshot.Writer, x *node) {
 			w.Bool(y.active)
 		}
 	}
-	w.Free(x.gaps)
+	w.Free(x.gaps.Slice())
 	x.clock.Save(w)
 }
 
@@ -50,26 +50,26 @@ func (f *Flows) save(w *snapshot.Writer, x *node) {
 func (f *Flows) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(f, data, header, f.reset, func(r *snapshot.Reader) {
 		f.turns = r.Below(1 << 62)
-		f.nodes = append(f.nodes, make([]*node, max(r.Len(), 1)-1)...)
-		f.restore(r, f.nodes[Root])
-		f.spare = r.Free(len(f.nodes), func(n int) bool { return f.nodes[n] == nil })
+		f.nodes.Grow(r.Len())
+		f.restore(r, f.node(Root))
+		f.spare = heap.TableOf(r.Free(f.nodes.Len(), func(n int) bool { return *f.nodes.At(uint32(n)) == nil }))
 	})
 }
 
 // restore reads what is below a flow.
 func (f *Flows) restore(r *snapshot.Reader, x *node) {
-	x.kids = make([]*node, r.Len())
-	r.Check(len(x.kids) == 0 || x.depth < MaxDepth, "a flow is too deep")
+	x.kids.Grow(r.Len())
+	r.Check(x.kids.Len() == 0 || x.depth < MaxDepth, "a flow is too deep")
 	turns := make(map[uint64]bool)
-	for id := range x.kids {
-		n := Flow(r.Below(uint64(len(f.nodes))))
+	for id := range uint32(x.kids.Len()) {
+		n := Flow(r.Below(uint64(f.nodes.Len())))
 		if r.Err() != nil || n == Root {
 			continue
 		}
-		if !r.Check(f.nodes[n] == nil, "a flow is there twice") {
+		if !r.Check(*f.nodes.At(uint32(n)) == nil, "a flow is there twice") {
 			return
 		}
-		y := &node{flow: n, name: r.String(), parent: x, id: uint32(id), depth: x.depth + 1, Account: sfq.RestoreAccount(r)}
+		y := &node{flow: n, name: r.String(), parent: x, id: id, depth: x.depth + 1, Account: sfq.RestoreAccount(r)}
 		y.turn = r.Below(f.turns + 1)
 		r.Check(!turns[y.turn], "two flows have the same turn")
 		turns[y.turn] = true
@@ -82,7 +82,7 @@ func (f *Flows) restore(r *snapshot.Reader, x *node) {
 			x.below, x.busy = make(map[string]*node), heap.New(less, key.prefix)
 		}
 		r.Check(x.below[y.name] == nil, "a flow is there twice")
-		f.nodes[n], x.kids[id], x.below[y.name] = y, y, y
+		*f.nodes.At(uint32(n)), *x.kids.At(id), x.below[y.name] = y, y, y
 		if !y.gone {
 			x.live++
 		}
@@ -100,11 +100,11 @@ func (f *Flows) restore(r *snapshot.Reader, x *node) {
 			x.busy.Set(y.id, key{y.Tag(), y.turn})
 		}
 	}
-	x.gaps = r.Free(len(x.kids), func(id int) bool { return x.kids[id] == nil })
+	x.gaps = heap.TableOf(r.Free(x.kids.Len(), func(id int) bool { return *x.kids.At(uint32(id)) == nil }))
 	x.clock = sfq.RestoreClock(r, x.live, 0)
 	var charges uint64
 	var out wide.Uint128
-	for _, y := range x.kids {
+	for _, y := range x.kids.All() {
 		if y == nil {
 			continue
 		}

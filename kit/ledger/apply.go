@@ -43,9 +43,10 @@ func (l *Ledger[J]) Apply(ev *sojourn.Event) Change[J] {
 func (l *Ledger[J]) change(c *change) Change[J] {
 	all := Change[J]{Ended: c.ended, Slot: c.slot, SlotGone: c.slotGone, Start: c.start}
 	if c.job != nil {
-		all.Job = l.own[c.job.handle]
+		own := l.own.At(c.job.handle)
+		all.Job = *own
 		if c.ended {
-			l.own[c.job.handle] = nil
+			*own = nil
 		}
 	}
 	return all
@@ -53,11 +54,8 @@ func (l *Ledger[J]) change(c *change) Change[J] {
 
 // enter lists a job that has its handle.
 func (l *Ledger[J]) enter(j *Job[J]) {
-	if h := int(j.handle); h < len(l.own) {
-		l.own[h] = j
-	} else {
-		l.own = append(l.own, j) // handles are dense
-	}
+	l.own.Grow(int(j.handle) + 1)
+	*l.own.At(j.handle) = j
 }
 
 // A change is a [Change] without the policy's data.

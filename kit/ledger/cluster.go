@@ -27,7 +27,7 @@ func (l *cluster) Alone(c sojourn.Class) (tasks int, alone bool) {
 	case 0:
 		return 0, true
 	case 1:
-		j := l.jobs.table[l.jobs.sum]
+		j := *l.jobs.table.At(uint32(l.jobs.sum))
 		side := j.SideOf(c)
 		if side == nil || side.Startable() == 0 {
 			return 0, true

@@ -8,10 +8,10 @@ import (
 // jobs are the live jobs of a ledger.
 type jobs struct {
 	byID  ids
-	table []*job   // by handle; nil where the handle is free
-	spare []uint32 // free handles, the next one last
-	sum   uint64   // of the handles of all: that of the only one, if there is one
-	seq   uint64   // of the latest job
+	table heap.Table[*job]   // by handle; nil where the handle is free
+	spare heap.Table[uint32] // free handles, the next one last
+	sum   uint64             // of the handles of all: that of the only one, if there is one
+	seq   uint64             // of the latest job
 }
 
 // add makes a zero job one that arrives, and gives it a handle.
@@ -30,7 +30,7 @@ func (t *jobs) add(j *job, spec *sojourn.Job) {
 // find returns a live job, or nil.
 func (t *jobs) find(id sojourn.JobID) *job {
 	if h, ok := t.byID.find(id); ok {
-		return t.table[h]
+		return *t.table.At(h)
 	}
 	return nil
 }
@@ -40,16 +40,16 @@ func (t *jobs) on(s *slot) *job {
 	if s.holder == 0 {
 		return nil
 	}
-	return t.table[s.holder-1]
+	return *t.table.At(s.holder - 1)
 }
 
 // live returns how many jobs there are.
-func (t *jobs) live() int { return len(t.table) - len(t.spare) }
+func (t *jobs) live() int { return t.table.Len() - t.spare.Len() }
 
 // remove removes a job that has ended.
 func (t *jobs) remove(j *job) {
 	t.byID.remove(j.id)
-	heap.Release(t.table, &t.spare, j.handle)
+	heap.Release(&t.table, &t.spare, j.handle)
 	t.sum -= uint64(j.handle)
 }
 

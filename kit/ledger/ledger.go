@@ -45,6 +45,7 @@ import (
 	"iter"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/heap"
 )
 
 // A Ledger is the account of one cluster. J is the policy's data about a job. The zero Ledger
@@ -55,7 +56,7 @@ type Ledger[J any] struct {
 	Supports sojourn.Features
 
 	cluster
-	own []*Job[J] // by handle: the jobs of cluster, whose job they contain
+	own heap.Table[*Job[J]] // by handle: the jobs of cluster, whose job they contain
 }
 
 // An Attempt is a live attempt at a task.
@@ -74,16 +75,16 @@ func (l *Ledger[J]) whole(j *job) *Job[J] {
 	if j == nil {
 		return nil
 	}
-	return l.own[j.handle]
+	return *l.own.At(j.handle)
 }
 
 // ByHandle returns the live job with that handle.
-func (l *Ledger[J]) ByHandle(h uint32) *Job[J] { return l.own[h] }
+func (l *Ledger[J]) ByHandle(h uint32) *Job[J] { return *l.own.At(h) }
 
 // Next returns the live job with the least handle from h on; false if there is none.
 func (l *Ledger[J]) Next(h uint32) (*Job[J], bool) {
-	for ; int(h) < len(l.own); h++ {
-		if j := l.own[h]; j != nil {
+	for ; int64(h) < int64(l.own.Len()); h++ {
+		if j := *l.own.At(h); j != nil {
 			return j, true
 		}
 	}
@@ -92,7 +93,7 @@ func (l *Ledger[J]) Next(h uint32) (*Job[J], bool) {
 
 // AppendJobs appends the live jobs that are not cancelled, in the order of their handles.
 func (l *Ledger[J]) AppendJobs(dst []*Job[J]) []*Job[J] {
-	for _, j := range l.own {
+	for _, j := range l.own.All() {
 		if j != nil && !j.cancelled {
 			dst = append(dst, j)
 		}
@@ -104,7 +105,7 @@ func (l *Ledger[J]) AppendJobs(dst []*Job[J]) []*Job[J] {
 // jobs that rank lists, each at its first place, then the others by handle. rank must
 // list live jobs only.
 func (l *Ledger[J]) AppendRanking(dst []sojourn.JobID, rank func(list func(*Job[J]))) []sojourn.JobID {
-	listed := make([]bool, len(l.own))
+	listed := make([]bool, l.own.Len())
 	list := func(j *Job[J]) {
 		if !listed[j.handle] {
 			listed[j.handle] = true
@@ -122,7 +123,7 @@ func (l *Ledger[J]) AppendRanking(dst []sojourn.JobID, rank func(list func(*Job[
 // handles.
 func (l *Ledger[J]) All() iter.Seq[*Job[J]] {
 	return func(yield func(*Job[J]) bool) {
-		for _, j := range l.own {
+		for _, j := range l.own.All() {
 			if j != nil && !yield(j) {
 				return
 			}
@@ -136,7 +137,7 @@ func (l *Ledger[J]) Attempt(id sojourn.SlotID) (Attempt[J], bool) {
 	if s == nil || s.holder == 0 {
 		return Attempt[J]{}, false
 	}
-	j := l.own[s.holder-1]
+	j := *l.own.At(s.holder - 1)
 	t := sojourn.TaskID{Job: j.id, Phase: s.phase, Index: s.index}
 	return Attempt[J]{j, t, s.attempt, s.start}, true
 }

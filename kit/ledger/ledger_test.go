@@ -176,8 +176,8 @@ func TestEndedJobsAreForgotten(t *testing.T) {
 	if after := heap(); after > before+1<<16 {
 		t.Errorf("the heap grew from %d to %d bytes over 100,000 jobs", before, after)
 	}
-	if l.Live() != 0 || len(l.jobs.table) != 1 {
-		t.Errorf("%d live jobs and %d handles, want 0 and 1", l.Live(), len(l.jobs.table))
+	if l.Live() != 0 || l.jobs.table.Len() != 1 {
+		t.Errorf("%d live jobs and %d handles, want 0 and 1", l.Live(), l.jobs.table.Len())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
+	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
@@ -19,21 +20,21 @@ import (
 func (l *cluster) Save(w *snapshot.Writer) {
 	w.Time(l.now)
 	latest, seq := snapshot.Seqs(l.jobs.seq, func(add func(uint64)) {
-		for _, j := range l.jobs.table {
+		for _, j := range l.jobs.table.All() {
 			if j != nil {
 				add(j.seq)
 			}
 		}
 	})
 	w.Uint(latest)
-	w.Len(len(l.jobs.table))
-	for _, j := range l.jobs.table {
+	w.Len(l.jobs.table.Len())
+	for _, j := range l.jobs.table.All() {
 		w.Bool(j != nil)
 		if j != nil {
 			j.save(w, seq(j.seq))
 		}
 	}
-	w.Free(l.jobs.spare)
+	w.Free(l.jobs.spare.Slice())
 
 	w.Len(len(l.slots.nodes))
 	for _, id := range l.slots.nodes.sorted() {
@@ -147,11 +148,12 @@ func restoreSet(r *snapshot.Reader, s *bitset.Set, n int) {
 // wrong, the ledger stays empty. The Data of jobs is zero afterwards; the policy
 // fills it, in the order in which it wrote it.
 func (l *Ledger[J]) Restore(r *snapshot.Reader) {
-	l.restore(r, l.Supports, func(handles int) func(h int) *job {
-		l.own = make([]*Job[J], handles)
-		return func(h int) *job {
-			l.own[h] = new(Job[J])
-			return &l.own[h].job
+	l.restore(r, l.Supports, func(handles int) func(h uint32) *job {
+		l.own.Grow(handles)
+		return func(h uint32) *job {
+			j := new(Job[J])
+			*l.own.At(h) = j
+			return &j.job
 		}
 	})
 	if r.Err() != nil {
@@ -161,7 +163,7 @@ func (l *Ledger[J]) Restore(r *snapshot.Reader) {
 
 // restore reads a cluster whose jobs use what is supported. It asks table for a function that makes
 // the zero job of a handle.
-func (l *cluster) restore(r *snapshot.Reader, supported sojourn.Features, table func(handles int) func(h int) *job) {
+func (l *cluster) restore(r *snapshot.Reader, supported sojourn.Features, table func(handles int) func(h uint32) *job) {
 	l.now = r.Time()
 	l.jobs.seq = r.Seq()
 	l.jobs.restore(r, table)
@@ -170,7 +172,7 @@ func (l *cluster) restore(r *snapshot.Reader, supported sojourn.Features, table 
 	for _, id := range ids {
 		r.Check(l.slots.nodes[id].slots > 0 || l.slots.nodes[id].down, "there is nothing to know of a node")
 	}
-	for _, j := range l.jobs.table {
+	for _, j := range l.jobs.table.All() {
 		if j == nil {
 			continue
 		}
@@ -189,11 +191,11 @@ func (l *cluster) restore(r *snapshot.Reader, supported sojourn.Features, table 
 	}
 }
 
-func (t *jobs) restore(r *snapshot.Reader, table func(handles int) func(h int) *job) {
-	t.table = make([]*job, r.Len())
-	zero := table(len(t.table))
+func (t *jobs) restore(r *snapshot.Reader, table func(handles int) func(h uint32) *job) {
+	t.table.Grow(r.Len())
+	zero := table(t.table.Len())
 	var order []uint64
-	for h := range t.table {
+	for h := range uint32(t.table.Len()) {
 		if !r.Bool() {
 			continue
 		}
@@ -203,14 +205,14 @@ func (t *jobs) restore(r *snapshot.Reader, table func(handles int) func(h int) *
 			return
 		}
 		order = append(order, j.seq)
-		j.handle = uint32(h)
-		t.table[h] = j
+		j.handle = h
+		*t.table.At(h) = j
 		t.byID.add(j.id, j.handle)
 		t.sum += uint64(h)
 	}
 	slices.Sort(order)
 	r.Check(len(slices.Compact(order)) == len(order) && (len(order) == 0 || order[0] > 0), "two jobs came at once")
-	t.spare = r.Free(len(t.table), func(h int) bool { return t.table[h] == nil })
+	t.spare = heap.TableOf(r.Free(t.table.Len(), func(h int) bool { return *t.table.At(uint32(h)) == nil }))
 }
 
 func (j *job) restore(r *snapshot.Reader) {
@@ -335,9 +337,9 @@ func (l *Ledger[J]) RestoreJob(r *snapshot.Reader) *Job[J] { return l.whole(l.jo
 
 // read reads the handle of a live job and returns the job; nil after an error.
 func (t *jobs) read(r *snapshot.Reader) *job {
-	h := r.Below(uint64(len(t.table)))
-	if r.Err() != nil || !r.Check(t.table[h] != nil, "there is no such job") {
+	h := uint32(r.Below(uint64(t.table.Len())))
+	if r.Err() != nil || !r.Check(*t.table.At(h) != nil, "there is no such job") {
 		return nil
 	}
-	return t.table[h]
+	return *t.table.At(h)
 }

@@ -152,9 +152,9 @@ func TestFailedRestoreLeavesNothing(t *testing.T) {
 			w.Time(5)
 			w.Uint(2)
 			w.Len(2)
-			for i, j := range l.jobs.table {
+			for i, j := range l.jobs.table.All() {
 				w.Bool(true)
-				if j.save(w, j.seq); i == last {
+				if j.save(w, j.seq); int(i) == last {
 					return
 				}
 			}

@@ -48,9 +48,9 @@ type Phases[J, K any] struct {
 	Queue[J, K]
 
 	order   PhaseOrder[J, K]
-	jobs    []filedJob[K] // by handle; zero where the handle is free
-	entries []entry[J]
-	spare   []uint32 // free places in entries
+	jobs    heap.Table[filedJob[K]] // by handle; zero where the handle is free
+	entries heap.Table[entry[J]]
+	spare   heap.Table[uint32] // free places in entries
 
 	fed []int // scratch: the phases that wait for one
 }
@@ -137,15 +137,13 @@ func (q *Phases[J, K]) File(ev *sojourn.Event, c ledger.Change[J]) {
 }
 
 // filed returns the queue's data about a phase.
-func (q *Phases[J, K]) filed(j *ledger.Job[J], i int) *filed { return &q.jobs[j.Handle()].phases[i] }
+func (q *Phases[J, K]) filed(j *ledger.Job[J], i int) *filed { return &q.jobs.At(j.Handle()).phases[i] }
 
 // enrol makes the entries of a job.
 func (q *Phases[J, K]) enrol(j *ledger.Job[J]) {
-	for int(j.Handle()) >= len(q.jobs) {
-		q.jobs = append(q.jobs, filedJob[K]{})
-	}
+	q.jobs.Grow(int(j.Handle()) + 1)
 	phases := make([]filed, j.NumPhases())
-	q.jobs[j.Handle()].phases = phases
+	q.jobs.At(j.Handle()).phases = phases
 	q.bound(j)
 	for i := range phases {
 		phases[i].id = heap.Allot(&q.entries, &q.spare, entry[J]{j, i})
@@ -155,7 +153,7 @@ func (q *Phases[J, K]) enrol(j *ledger.Job[J]) {
 
 // bound makes the queue's data about a bounded job that has nothing in ready.
 func (q *Phases[J, K]) bound(j *ledger.Job[J]) {
-	job := &q.jobs[j.Handle()]
+	job := q.jobs.At(j.Handle())
 	job.open, job.shown = nil, nil
 	if !j.Bounded() {
 		return
@@ -180,9 +178,9 @@ func (q *Phases[J, K]) withdraw(j *ledger.Job[J]) {
 func (q *Phases[J, K]) forget(j *ledger.Job[J]) {
 	q.withdraw(j)
 	for i := range j.NumPhases() {
-		heap.Release(q.entries, &q.spare, q.filed(j, i).id)
+		heap.Release(&q.entries, &q.spare, q.filed(j, i).id)
 	}
-	q.jobs[j.Handle()] = filedJob[K]{}
+	*q.jobs.At(j.Handle()) = filedJob[K]{}
 }
 
 // sort computes the order of the tasks of a phase.
@@ -217,7 +215,7 @@ func (q *Phases[J, K]) Update(j *ledger.Job[J]) {
 }
 
 func (q *Phases[J, K]) update(j *ledger.Job[J], i int) {
-	job, ph, class := &q.jobs[j.Handle()], j.Phase(i), j.Spec().Phases[i].Class
+	job, ph, class := q.jobs.At(j.Handle()), j.Phase(i), j.Spec().Phases[i].Class
 	into, id := &q.ready.plain, job.phases[i].id
 	if job.open != nil {
 		into, id = job.open, uint32(i)
@@ -239,14 +237,14 @@ func (q *Phases[J, K]) update(j *ledger.Job[J], i int) {
 
 // showAll shows in ready, for each class, what a bounded job would start next.
 func (q *Phases[J, K]) showAll(j *ledger.Job[J]) {
-	for c := range q.jobs[j.Handle()].shown {
+	for c := range q.jobs.At(j.Handle()).shown {
 		q.show(j, sojourn.Class(c))
 	}
 }
 
 // show does so for one class.
 func (q *Phases[J, K]) show(j *ledger.Job[J], class sojourn.Class) {
-	job := &q.jobs[j.Handle()]
+	job := q.jobs.At(j.Handle())
 	first, key, ok := job.open.First(class)
 	next := int(first)
 	if !ok || j.Room() == 0 {
@@ -285,7 +283,7 @@ func (q *Phases[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	if !ok {
 		return sojourn.Assignment{}, false
 	}
-	e := q.entries[first]
+	e := *q.entries.At(first)
 	a := q.take(e.job, e.phase, s)
 	q.update(e.job, e.phase)
 	q.showAll(e.job)
