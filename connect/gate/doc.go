@@ -1,4 +1,4 @@
-// Package gate puts a policy in charge of a queue that somebody else wrote: asynq, River, or a
+// Package gate puts a policy in charge of a queue that somebody else wrote: asynq, River, NATS, or a
 // table of your own. Use it if the queue can hold a task back and let it go later.
 //
 // Tasks enter the queue held. The gate lets go as many as there are free workers, and the policy
@@ -9,7 +9,7 @@
 //	...
 //	err = g.Run(ctx) // until ctx ends
 //
-// A [Backend] connects a queue. Modules connect/gate/asynq and connect/gate/river have one each. A backend that is a
+// A [Backend] connects a queue. Modules connect/gate/asynq, connect/gate/river and connect/gate/nats have one each. A backend that is a
 // [Fleet] tells which servers live, so that slots come and go with them; for another one Options.Workers says how many
 // tasks run at a time.
 //

@@ -1,0 +1,384 @@
+package nats
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sojourn-sched/sojourn/connect/gate"
+)
+
+// Headers of messages.
+const (
+	headJob     = "Sojourn-Job"     // the gate.Job, as JSON
+	headAttempt = "Sojourn-Attempt" // 1 for the first one
+	headAfter   = "Sojourn-After"   // how long after the time of the message the task is held at least
+	headTook    = "Sojourn-Took"    // how long the attempt took that has failed
+	headSince   = "Sojourn-Since"   // when the task was put in, if this message is not that one
+	headGone    = "Sojourn-Gone"    // the task was deleted
+	headTask    = "Sojourn-Task"    // the task that the next message of the work stream lets go
+	headGate    = "Sojourn-Gate"    // that says so
+	headHeld    = "Sojourn-Held"    // its message in the held stream
+)
+
+const (
+	// lease is how long a gate, and a server of Work, lives that is silent.
+	lease = 2500 * time.Millisecond
+
+	// beat is the time between two tellings of a server.
+	beat = 500 * time.Millisecond
+
+	// pause is the time between two tries of what must succeed.
+	pause = 100 * time.Millisecond
+
+	// patience is how long a call waits for an answer, which does not come if the server has gone meanwhile.
+	patience = time.Second
+
+	// window is the number of messages that Enqueue sends before it waits for an answer.
+	window = 1000
+)
+
+// Options configure a [Queue]. Those of the first [New] of a name count, except Attempts and Delay.
+type Options struct {
+	// Replicas is how many servers of NATS keep each stream. Zero means 1.
+	Replicas int
+
+	// AckWait is after how long without a word from its worker NATS gives a task to another one. Zero means 30 s. [Queue.Work] tells
+	// three times as often that a task goes on.
+	AckWait time.Duration
+
+	// Attempts is how often a task may fail. The last time it goes to PREFIX.dead.ID. Zero means any number.
+	Attempts int
+
+	// Delay is how long a task waits that has failed for the nth time, from 1 on. Nil means a second, doubled each time, up to ten minutes.
+	Delay func(n int) time.Duration
+}
+
+// A Queue is two streams, one of held tasks and one of those that were let go. It is safe for concurrent use.
+type Queue struct {
+	name   string
+	prefix string
+	opts   Options
+
+	api      js.JetStream
+	conn     *nats.Conn
+	held     js.Stream
+	work     js.Stream
+	consumer js.Consumer
+	alive    js.KeyValue
+	beats    js.Stream // of alive
+
+	asking sync.Mutex // of info
+	info   js.Stream  // work, to ask what is in it
+
+	lock lock
+
+	mu   sync.Mutex
+	view *view // nil: no gate decides here
+}
+
+var _ interface {
+	gate.Backend
+	gate.Fleet
+	gate.Locker
+} = (*Queue)(nil)
+
+// New returns the queue of a name, which has letters, digits, - and _. It makes what is missing: the streams SOJOURN_NAME_HELD and
+// SOJOURN_NAME_WORK, the consumer "workers" of the latter, and the bucket SOJOURN_NAME. The connection stays the caller's; give it
+// nats.MaxReconnects(-1), so that it outlives an outage.
+func New(ctx context.Context, conn *nats.Conn, name string, o Options) (*Queue, error) {
+	q, err := open(ctx, conn, name, o)
+	if err != nil {
+		return nil, fmt.Errorf("connect/gate/nats: queue %q: %w", name, err)
+	}
+	return q, nil
+}
+
+func open(ctx context.Context, conn *nats.Conn, name string, o Options) (*Queue, error) {
+	switch {
+	case !token(name):
+		return nil, errors.New("want letters, digits, - and _")
+	case o.Replicas < 0 || o.AckWait < 0 || o.Attempts < 0:
+		return nil, fmt.Errorf("%d replicas, AckWait %v, %d attempts: want none that is negative", o.Replicas, o.AckWait, o.Attempts)
+	}
+	if o.AckWait == 0 {
+		o.AckWait = 30 * time.Second
+	}
+	if o.Delay == nil {
+		o.Delay = func(n int) time.Duration { return min(time.Second<<min(n-1, 10), 10*time.Minute) }
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	api, err := js.New(conn, js.WithPublishAsyncMaxPending(window), js.WithDefaultTimeout(patience))
+	if err != nil {
+		return nil, err
+	}
+	q := &Queue{name: name, prefix: "sojourn." + name + ".", opts: o, api: api, conn: conn}
+	title := "SOJOURN_" + name
+	replicas := max(o.Replicas, 1)
+	q.held, err = stream(ctx, api, js.StreamConfig{Name: title + "_HELD", Subjects: []string{q.prefix + "held.*", q.prefix + "dead.*"}, MaxMsgsPerSubject: 1,
+		Replicas: replicas, Description: "tasks that a gate of sojourn holds back"})
+	if err != nil {
+		return nil, err
+	}
+	q.work, err = stream(ctx, api, js.StreamConfig{Name: title + "_WORK", Subjects: []string{q.prefix + "work.*", q.prefix + "let"}, MaxMsgsPerSubject: 1,
+		Retention: js.WorkQueuePolicy, Replicas: replicas, Description: "tasks that a gate of sojourn has let go"})
+	if err != nil {
+		return nil, err
+	}
+	if q.info, err = api.Stream(ctx, title+"_WORK"); err != nil {
+		return nil, err
+	}
+	q.consumer, err = q.work.CreateConsumer(ctx, js.ConsumerConfig{Durable: "workers", FilterSubject: q.prefix + "work.*", AckPolicy: js.AckExplicitPolicy,
+		AckWait: o.AckWait, MaxAckPending: -1, MaxDeliver: -1, SampleFrequency: "100"})
+	if errors.Is(err, js.ErrConsumerExists) {
+		q.consumer, err = q.work.Consumer(ctx, "workers")
+	}
+	if err != nil {
+		return nil, err
+	}
+	q.opts.AckWait = q.consumer.CachedInfo().Config.AckWait
+	q.alive, err = api.CreateKeyValue(ctx, js.KeyValueConfig{Bucket: title, TTL: lease, Replicas: replicas, Description: "the gate and the servers that live"})
+	if errors.Is(err, js.ErrBucketExists) {
+		q.alive, err = api.KeyValue(ctx, title)
+	}
+	if err != nil {
+		return nil, err
+	}
+	q.beats, err = api.Stream(ctx, "KV_"+title)
+	return q, err
+}
+
+// stream makes a stream, or takes the one that is there.
+func stream(ctx context.Context, api js.JetStream, c js.StreamConfig) (js.Stream, error) {
+	s, err := api.CreateStream(ctx, c)
+	if errors.Is(err, js.ErrStreamNameAlreadyInUse) {
+		s, err = api.Stream(ctx, c.Name)
+	}
+	return s, err
+}
+
+// token reports whether a text can be a part of a subject and of the name of a stream.
+func token(s string) bool {
+	return s != "" && len(s) <= 128 && !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+}
+
+// A Task is a task for [Queue.Enqueue], and for the function of [Queue.Work].
+type Task struct {
+	// ID names the task. It has letters, digits, - and _. Empty means one that nobody else has. A task that was put in twice within two minutes, or that is held
+	// already, is there once. Do not use an ID again while its task runs.
+	ID     string
+	Data   []byte
+	Header nats.Header
+
+	NotBefore time.Time // by the clock of this process; zero means at once
+	Attempt   int       // 1 for the first one; only for Work
+}
+
+// Enqueue puts tasks of a job into the queue. They may be added to a job that has tasks. The error says how many the
+// server has confirmed. Others may be in the queue all the same: if the tasks have IDs, put all of them in again.
+func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error {
+	told, err := json.Marshal(job)
+	if err != nil {
+		return fmt.Errorf("connect/gate/nats: job %q: %w", job.ID, err)
+	}
+	var messages []*nats.Msg
+	for i, t := range tasks {
+		if t.ID == "" {
+			t.ID = rand.Text()
+		}
+		if !token(t.ID) {
+			return fmt.Errorf("connect/gate/nats: job %q: task %d has the ID %q: want letters, digits, - and _", job.ID, i+1, t.ID)
+		}
+		m := &nats.Msg{Subject: q.prefix + "held." + t.ID, Data: t.Data, Header: nats.Header{}}
+		for key, values := range t.Header {
+			m.Header[key] = values
+		}
+		m.Header.Set(headJob, string(told))
+		m.Header.Set(headAttempt, "1")
+		if after := time.Until(t.NotBefore); after > 0 {
+			m.Header.Set(headAfter, after.String())
+		}
+		messages = append(messages, m)
+	}
+	confirmed := 0
+	var answers []js.PubAckFuture
+	confirm := func() error {
+		a := answers[0]
+		answers = answers[1:]
+		select {
+		case <-a.Ok():
+		case err := <-a.Err():
+			if !refused(err) { // else it is there
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		confirmed++
+		return nil
+	}
+	for _, m := range messages {
+		var a js.PubAckFuture
+		if a, err = q.api.PublishMsgAsync(m, js.WithMsgID(m.Subject), js.WithExpectLastSequencePerSubject(0)); err != nil {
+			break
+		}
+		if answers = append(answers, a); len(answers) == window {
+			if err = confirm(); err != nil {
+				break
+			}
+		}
+	}
+	for err == nil && len(answers) > 0 {
+		err = confirm()
+	}
+	if err != nil {
+		return fmt.Errorf("connect/gate/nats: job %q: %d of %d tasks are in the queue for certain: %w", job.ID, confirmed, len(tasks), err)
+	}
+	return nil
+}
+
+// Delete removes a task from the queue, which may be held or let go. A worker that has begun it goes on. A task that is
+// let go in this moment may run.
+func (q *Queue) Delete(ctx context.Context, id string) error {
+	err := q.delete(ctx, id)
+	if err != nil {
+		return fmt.Errorf("connect/gate/nats: task %q: %w", id, err)
+	}
+	return nil
+}
+
+func (q *Queue) delete(ctx context.Context, id string) error {
+	if !token(id) {
+		return gate.ErrGone
+	}
+	state, err := q.State(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case state == gate.Gone:
+		return gate.ErrGone
+	}
+	ack, err := q.api.PublishMsg(ctx, &nats.Msg{Subject: q.prefix + "held." + id, Header: nats.Header{headGone: {"1"}}})
+	if err != nil {
+		return err
+	}
+	if m, err := q.work.GetLastMsgForSubject(ctx, q.prefix+"work."+id); err == nil {
+		if err := remove(ctx, q.work, m.Sequence); err != nil {
+			return err
+		}
+	} else if !errors.Is(err, js.ErrMsgNotFound) {
+		return err
+	}
+	return remove(ctx, q.held, ack.Sequence)
+}
+
+// remove removes a message of a stream. One that is not there is no error.
+func remove(ctx context.Context, s js.Stream, seq uint64) error {
+	err := s.DeleteMsg(ctx, seq)
+	if err != nil {
+		if _, missing := s.GetMsg(ctx, seq); errors.Is(missing, js.ErrMsgNotFound) {
+			return nil
+		}
+	}
+	return err
+}
+
+// refused reports whether the server says that another message came first.
+func refused(err error) bool {
+	var e *js.APIError
+	return errors.As(err, &e) && (e.ErrorCode == 10071 || e.ErrorCode == 10164)
+}
+
+// attempt returns which attempt of its task a message is.
+func attempt(h nats.Header) int {
+	n, _ := strconv.Atoi(h.Get(headAttempt))
+	return max(n, 1)
+}
+
+// length returns a duration that a header has; 0 if it has none.
+func length(h nats.Header, key string) time.Duration {
+	d, _ := time.ParseDuration(h.Get(key))
+	return max(d, 0)
+}
+
+// A lock is what a queue knows of the lock of its gate.
+type lock struct {
+	mu       sync.Mutex
+	gate     string // that had it the last time
+	revision uint64
+	until    time.Time
+	term     uint64
+}
+
+// Lock implements [gate.Locker]. The lock is a key with a time to live. It only elects: that a gate that has lost it does no harm is the work
+// of the work stream, which takes no message of it.
+func (q *Queue) Lock(ctx context.Context, name string) (term uint64, held time.Duration, err error) {
+	l := &q.lock
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	start := time.Now()
+	ours := l.gate == name && start.Before(l.until)
+	var revision uint64
+	if ours {
+		revision, err = q.alive.Update(ctx, "gate", []byte(name), l.revision)
+	}
+	if !ours || refused(err) {
+		ours = false
+		revision, err = q.alive.Create(ctx, "gate", []byte(name))
+	}
+	if errors.Is(err, js.ErrKeyExists) {
+		var e js.KeyValueEntry
+		if e, err = q.alive.Get(ctx, "gate"); err == nil {
+			if string(e.Value()) != name {
+				q.leave()
+				return 0, 0, gate.ErrLocked
+			}
+			revision, err = q.alive.Update(ctx, "gate", []byte(name), e.Revision()) // the answer to an earlier call was lost
+		}
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	if !ours {
+		l.term++
+		q.leave()
+	}
+	l.gate, l.revision, l.until = name, revision, start.Add(lease)
+	return l.term, lease, nil
+}
+
+// Unlock implements [gate.Locker].
+func (q *Queue) Unlock(ctx context.Context, name string) error {
+	l := &q.lock
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gate != name {
+		return nil
+	}
+	q.leave()
+	l.gate = ""
+	err := q.alive.Delete(ctx, "gate", js.LastRevision(l.revision))
+	if refused(err) {
+		return nil // another gate has it
+	}
+	return err
+}
+
+// ours reports whether this queue has the lock, and since when.
+func (l *lock) ours() (term uint64, ours bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.term, l.gate != "" && time.Now().Before(l.until)
+}

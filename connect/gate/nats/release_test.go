@@ -1,0 +1,190 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sojourn-sched/sojourn/connect/gate"
+)
+
+// A trap is sprung at a call that changes something, before the call or behind it.
+type trap struct {
+	js.JetStream
+	left   int // calls before the one
+	behind bool
+	spring func() error
+}
+
+func (p *trap) call(f func() error) error {
+	p.left--
+	if p.left != 0 {
+		return f()
+	}
+	if !p.behind {
+		if err := p.spring(); err != nil {
+			return err
+		}
+		return f()
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	return p.spring()
+}
+
+func (p *trap) PublishMsg(ctx context.Context, m *nats.Msg, o ...js.PublishOpt) (ack *js.PubAck, err error) {
+	err = p.call(func() (err error) { ack, err = p.JetStream.PublishMsg(ctx, m, o...); return err })
+	return ack, err
+}
+
+type trapped struct {
+	js.Stream
+	*trap
+}
+
+func (p trapped) DeleteMsg(ctx context.Context, seq uint64) error {
+	return p.call(func() error { return p.Stream.DeleteMsg(ctx, seq) })
+}
+
+// A gate dies, or is stopped and goes on much later, before and behind each step of a release. Meanwhile a worker has run all that was
+// let go, the window of duplicates is over, and another gate lets go what it finds. Each task is let go once.
+func TestEachStepOfARelease(t *testing.T) {
+	for step := 1; step <= 3; step++ {
+		for _, behind := range []bool{false, true} {
+			for _, stopped := range []bool{false, true} {
+				t.Run(fmt.Sprintf("step %d, behind %v, stopped %v", step, behind, stopped), func(t *testing.T) {
+					t.Parallel()
+					testStep(t, step, behind, stopped)
+				})
+			}
+		}
+	}
+}
+
+func testStep(t *testing.T, step int, behind, stopped bool) {
+	ctx := t.Context()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, DontListen: true, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer s.Shutdown()
+	if !s.ReadyForConnections(time.Minute) {
+		t.Fatal("the server does not start")
+	}
+	conn, err := nats.Connect("", nats.InProcessServer(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var queues [2]*Queue
+	for i := range queues {
+		if queues[i], err = New(ctx, conn, "jobs", Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second := queues[0], queues[1]
+	for _, x := range []js.Stream{first.held, first.work} {
+		c := x.CachedInfo().Config
+		c.Duplicates = 100 * time.Millisecond
+		if _, err := first.api.UpdateStream(ctx, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs := map[string]int{}
+	work := func() {
+		for {
+			m, err := second.consumer.Next(js.FetchMaxWait(50 * time.Millisecond))
+			if err != nil {
+				return
+			}
+			runs[m.Subject()[len("sojourn.jobs.work."):]]++
+			if err := m.DoubleAck(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	ids := []string{"a", "b", "c"}
+	for _, id := range ids {
+		if err := first.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := first.Lock(ctx, "first"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.Tasks(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Release(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	takeOver := func() {
+		work()
+		time.Sleep(150 * time.Millisecond) // the window
+		if err := first.alive.Delete(ctx, "gate"); err != nil {
+			t.Error(err)
+		}
+		if _, _, err := second.Lock(ctx, "second"); err != nil {
+			t.Error(err)
+		}
+		tasks, err := second.Tasks(ctx)
+		if err != nil {
+			t.Error(err)
+		}
+		if !slices.ContainsFunc(tasks, func(x gate.Task) bool { return x.ID == "c" && x.State == gate.Held }) {
+			t.Errorf("tasks %v, want c among them", tasks)
+		}
+		for _, task := range tasks {
+			if task.State == gate.Held && task.ID != "c" {
+				if err := second.Release(ctx, task.ID); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		work()
+	}
+	p := &trap{JetStream: first.api, left: step, behind: behind}
+	errDead := errors.New("dead")
+	p.spring = func() error {
+		takeOver()
+		if stopped {
+			return nil
+		}
+		return errDead
+	}
+	held := first.held
+	first.api, first.held = p, trapped{held, p}
+	err = first.Release(ctx, "b")
+	if p.left > 0 {
+		t.Fatal("the trap was not sprung")
+	}
+	first.api, first.held = p.JetStream, held
+	if stopped { // its lease has not run out by its own clock
+		if err := first.Release(ctx, "c"); !errors.Is(err, gate.ErrLocked) {
+			t.Errorf("error %v of a gate that goes on, want ErrLocked", err)
+		}
+	} else if step < 3 && !errors.Is(err, errDead) {
+		t.Errorf("error %v, want that of a dead gate", err)
+	}
+	if err := second.Release(ctx, "c"); err != nil {
+		t.Error(err)
+	}
+	work()
+	for _, id := range ids {
+		if runs[id] != 1 {
+			t.Errorf("task %s was let go %d times, want once (all: %v)", id, runs[id], runs)
+		}
+	}
+	if info, err := held.Info(ctx); err != nil || info.State.Msgs != 0 {
+		t.Errorf("the held stream has %v, %v, want none", info, err)
+	}
+}

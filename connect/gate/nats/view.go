@@ -1,0 +1,577 @@
+package nats
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sojourn-sched/sojourn/connect/gate"
+)
+
+// A follower reads the messages of a stream, and goes on with what comes.
+type follower struct {
+	consumer js.Consumer
+	messages js.MessagesContext
+	last     atomic.Pointer[js.MsgMetadata]
+	done     chan struct{}
+}
+
+func follow(ctx context.Context, s js.Stream, subjects string, headersOnly bool, each func(js.Msg, *js.MsgMetadata)) (*follower, error) {
+	c, err := s.OrderedConsumer(ctx, js.OrderedConsumerConfig{FilterSubjects: []string{subjects}, HeadersOnly: headersOnly})
+	if err != nil {
+		return nil, err
+	}
+	f := &follower{consumer: c, done: make(chan struct{})}
+	if f.messages, err = c.Messages(js.PullExpiry(5*time.Second), js.PullHeartbeat(patience)); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(f.done)
+		for {
+			m, err := f.messages.Next()
+			if errors.Is(err, js.ErrMsgIteratorClosed) {
+				return
+			}
+			if err != nil {
+				time.Sleep(pause)
+				continue // it begins anew by itself where it was
+			}
+			if meta, err := m.Metadata(); err == nil {
+				each(m, meta)
+				f.last.Store(meta)
+			}
+		}
+	}()
+	return f, nil
+}
+
+// catchUp waits until it has read all that there is.
+func (f *follower) catchUp(ctx context.Context) error {
+	for {
+		call, cancel := context.WithTimeout(ctx, patience)
+		info, err := f.consumer.Info(call)
+		cancel()
+		if err != nil {
+			return err
+		}
+		last, sent := f.last.Load(), info.Delivered.Consumer
+		if info.NumPending == 0 && (sent == 0 || last != nil && last.Consumer == info.Name && last.Sequence.Consumer >= sent) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func (f *follower) stop() {
+	if f != nil {
+		f.messages.Stop()
+		<-f.done
+	}
+}
+
+// A view is what a gate that decides sees of the queue.
+type view struct {
+	id      string
+	term    uint64 // of the lock
+	prefix  string
+	held    *follower
+	beats   *follower
+	samples *nats.Subscription
+
+	last uint64        // message of the work stream, which this gate wrote; 0: another one may have come
+	skew time.Duration // of the clock of the server, from that of this process
+	told bool          // all that was there at first
+
+	mu       sync.Mutex
+	tasks    []gate.Task    // that are held, in order; Gone: it is not held any more
+	at       map[string]int // index of tasks
+	jobs     map[string]gate.Job
+	released map[string]*released
+	messages map[uint64]string        // of the work stream
+	early    map[uint64]time.Duration // samples that came before the message was known
+	servers  map[string]crewState
+	inbox    []gate.Note
+	news     chan struct{} // the inbox has some
+}
+
+// A released task is in the work stream.
+type released struct {
+	task    gate.Task
+	message uint64 // of the work stream
+	held    uint64 // of the held stream, that was deleted then; 0 if that is not known
+	running bool   // a server has told so
+}
+
+// lead returns the view. There is one if this queue has the lock.
+func (q *Queue) lead(ctx context.Context) (*view, error) {
+	term, ours := q.lock.ours()
+	if !ours {
+		return nil, gate.ErrLocked
+	}
+	q.mu.Lock()
+	v := q.view
+	q.mu.Unlock()
+	if v != nil && v.term == term {
+		return v, q.claim(ctx, v)
+	}
+	q.leave()
+	v = &view{id: rand.Text(), term: term, prefix: q.prefix, at: map[string]int{}, jobs: map[string]gate.Job{}, released: map[string]*released{}, messages: map[uint64]string{},
+		early: map[uint64]time.Duration{}, servers: map[string]crewState{}, news: make(chan struct{}, 1)}
+	if err := q.start(ctx, v); err != nil {
+		v.stop()
+		return nil, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.view = v
+	return v, nil
+}
+
+// start claims the work stream first, so that what it then sees is changed by nobody else.
+func (q *Queue) start(ctx context.Context, v *view) (err error) {
+	if err := q.claim(ctx, v); err != nil {
+		return err
+	}
+	if v.samples, err = q.conn.Subscribe("$JS.EVENT.METRIC.CONSUMER.ACK."+q.work.CachedInfo().Config.Name+".workers", v.sample); err != nil {
+		return err
+	}
+	if v.beats, err = follow(ctx, q.beats, "$KV."+q.alive.Bucket()+".server.>", false, v.beat); err != nil {
+		return err
+	}
+	if v.held, err = follow(ctx, q.held, q.prefix+">", true, v.enter); err != nil {
+		return err
+	}
+	if err = v.beats.catchUp(ctx); err == nil {
+		err = v.held.catchUp(ctx)
+	}
+	v.mu.Lock()
+	v.told = true
+	v.mu.Unlock()
+	return err
+}
+
+func (v *view) stop() {
+	v.held.stop()
+	v.beats.stop()
+	if v.samples != nil {
+		_ = v.samples.Unsubscribe()
+	}
+}
+
+// leave ends the view, if there is one.
+func (q *Queue) leave() {
+	q.mu.Lock()
+	v := q.view
+	q.view = nil
+	q.mu.Unlock()
+	if v != nil {
+		v.stop()
+	}
+}
+
+// claim makes sure that no other gate writes to the work stream behind the last message, and ends the release that was
+// begun last.
+//
+// A release writes two messages, each after the one that it knows to be the last: "let" names a task, and the next one is
+// the task. Then it deletes the held one. So the last "let" says which task may still be held though it was let go: it was if anything stands
+// behind, whether or not that is still there. No window of time is in this.
+func (q *Queue) claim(ctx context.Context, v *view) error {
+	for v.last == 0 {
+		start := time.Now()
+		info, err := q.look(ctx)
+		if err != nil {
+			return err
+		}
+		v.skew = info.TimeStamp.Sub(start.Add(time.Since(start) / 2))
+		let, err := q.work.GetLastMsgForSubject(ctx, q.prefix+"let")
+		switch {
+		case errors.Is(err, js.ErrMsgNotFound):
+		case err != nil:
+			return err
+		case v.held != nil && let.Header.Get(headGate) != v.id:
+			q.leave() // another gate has decided meanwhile
+			return gate.ErrLocked
+		case let.Header.Get(headTask) != "" && info.State.LastSeq > let.Sequence:
+			held, _ := strconv.ParseUint(let.Header.Get(headHeld), 10, 64)
+			if err := remove(ctx, q.held, held); err != nil {
+				return err
+			}
+			v.release(let.Header.Get(headTask), let.Sequence+1, held)
+		}
+		v.last = info.State.LastSeq
+		if _, err := q.put(ctx, v, "let", nats.Header{headGate: {v.id}}, nil); err != nil && !errors.Is(err, gate.ErrLocked) {
+			return err
+		}
+	}
+	return nil
+}
+
+// put writes a message of the work stream behind the last one. An error that wraps gate.ErrLocked says that another one stands there.
+func (q *Queue) put(ctx context.Context, v *view, subject string, header nats.Header, data []byte) (uint64, error) {
+	after := v.last
+	v.last = 0
+	ack, err := q.api.PublishMsg(ctx, &nats.Msg{Subject: q.prefix + subject, Header: header, Data: data}, js.WithExpectLastSequence(after), js.WithRetryAttempts(0))
+	switch {
+	case refused(err):
+		return 0, fmt.Errorf("%w: %w", gate.ErrLocked, err)
+	case err != nil:
+		return 0, err
+	case ack.Duplicate:
+		return ack.Sequence, nil // the last message is to be found out
+	}
+	v.last = ack.Sequence
+	return ack.Sequence, nil
+}
+
+// look asks what is in the work stream, with the subjects of tasks.
+func (q *Queue) look(ctx context.Context) (*js.StreamInfo, error) {
+	q.asking.Lock()
+	defer q.asking.Unlock()
+	return q.info.Info(ctx, js.WithSubjectFilter(q.prefix+"work.*"))
+}
+
+// Tasks implements [gate.Backend]. What is held is known by watching, so that only the names of tasks that were let go come from the
+// server.
+func (q *Queue) Tasks(ctx context.Context) ([]gate.Task, error) {
+	v, err := q.lead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.held.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	info, err := q.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for subject := range info.State.Subjects {
+		id := subject[len(q.prefix+"work."):]
+		if there[id] = true; v.known(id) {
+			continue
+		}
+		m, err := q.work.GetLastMsgForSubject(ctx, subject)
+		if errors.Is(err, js.ErrMsgNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		v.adopt(id, m)
+	}
+	return v.list(there), nil
+}
+
+// known reports whether a task is known, held or let go.
+func (v *view) known(id string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, held := v.at[id]
+	return held || v.released[id] != nil
+}
+
+// adopt enters a task that another gate has let go.
+func (v *view) adopt(id string, m *js.RawStreamMsg) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	r := &released{task: v.task(id, m.Header, m.Time), message: m.Sequence}
+	r.task.State = gate.Released
+	v.released[id], v.messages[m.Sequence] = r, id
+}
+
+// list returns the tasks, with those that were let go and are there.
+func (v *view) list(there map[string]bool) []gate.Task {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.tasks) > 2*len(v.at)+window {
+		v.tasks = slices.DeleteFunc(v.tasks, func(t gate.Task) bool { return t.State == gate.Gone })
+		for i := range v.tasks {
+			v.at[v.tasks[i].ID] = i
+		}
+	}
+	tasks := slices.Clone(v.tasks)
+	for id, r := range v.released {
+		if there[id] {
+			tasks = append(tasks, r.task)
+		}
+	}
+	return tasks
+}
+
+// State implements [gate.Backend].
+func (q *Queue) State(ctx context.Context, id string) (gate.State, error) {
+	if !token(id) {
+		return gate.Gone, nil
+	}
+	for range 2 { // a task that fails goes back behind the look at held ones
+		m, err := q.held.GetLastMsgForSubject(ctx, q.prefix+"held."+id)
+		if err == nil && m.Header.Get(headGone) == "" {
+			return gate.Held, nil
+		}
+		if err != nil && !errors.Is(err, js.ErrMsgNotFound) {
+			return gate.Gone, err
+		}
+		if _, err = q.work.GetLastMsgForSubject(ctx, q.prefix+"work."+id); err == nil {
+			return gate.Released, nil
+		}
+		if !errors.Is(err, js.ErrMsgNotFound) {
+			return gate.Gone, err
+		}
+	}
+	return gate.Gone, nil
+}
+
+// Release implements [gate.Backend].
+func (q *Queue) Release(ctx context.Context, id string) error {
+	v, err := q.lead(ctx)
+	if err != nil {
+		return err
+	}
+	if v.isReleased(id) {
+		return nil // by an earlier call, whose answer was lost
+	}
+	if !token(id) {
+		return gate.ErrGone
+	}
+	m, err := q.held.GetLastMsgForSubject(ctx, q.prefix+"held."+id)
+	if errors.Is(err, js.ErrMsgNotFound) || err == nil && m.Header.Get(headGone) != "" {
+		v.forget(id)
+		if state, err := q.State(ctx, id); err != nil || state == gate.Released {
+			return err
+		}
+		return fmt.Errorf("%w: task %q", gate.ErrGone, id)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := q.put(ctx, v, "let", nats.Header{headGate: {v.id}, headTask: {id}, headHeld: {strconv.FormatUint(m.Sequence, 10)}}, nil); err != nil {
+		return err
+	}
+	header := nats.Header{headSince: {m.Time.Format(time.RFC3339Nano)}}
+	for key, values := range m.Header {
+		if key != headAfter && key != headTook && !strings.HasPrefix(key, "Nats-") {
+			header[key] = values
+		}
+	}
+	header.Set(nats.MsgIdHdr, fmt.Sprintf("%s.%d", id, m.Sequence))
+	message, err := q.put(ctx, v, "work."+id, header, m.Data)
+	if err != nil {
+		return err
+	}
+	v.release(id, message, m.Sequence)
+	if err := remove(ctx, q.held, m.Sequence); err != nil {
+		v.last = 0 // the claim does it
+	}
+	return nil
+}
+
+func (v *view) isReleased(id string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.released[id] != nil
+}
+
+// release enters that a task was let go.
+func (v *view) release(id string, message, held uint64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	i, ok := v.at[id]
+	if !ok {
+		return // it is found in the work stream, if it is there
+	}
+	r := &released{task: v.tasks[i], message: message, held: held}
+	r.task.State, r.task.NotBefore = gate.Released, time.Time{}
+	v.unhold(id)
+	v.released[id], v.messages[message] = r, id
+	if took, ok := v.early[message]; ok {
+		v.end(id, gate.Finished, took)
+	}
+	clear(v.early) // they are of tasks that the view does not know
+}
+
+// forget enters that a task is not held.
+func (v *view) forget(id string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.unhold(id)
+}
+
+// unhold, and what follows, are called with the lock.
+func (v *view) unhold(id string) {
+	if i, ok := v.at[id]; ok {
+		v.tasks[i] = gate.Task{State: gate.Gone}
+		delete(v.at, id)
+	}
+}
+
+// end enters that a task has ended, and tells that.
+func (v *view) end(id string, kind gate.NoteKind, took time.Duration) {
+	if r := v.released[id]; r != nil {
+		delete(v.messages, r.message)
+		delete(v.released, id)
+	}
+	v.tell(gate.Note{Kind: kind, Task: id, Service: took})
+	v.rouse()
+}
+
+// tell adds a note. Tasks that are added together are told together.
+func (v *view) tell(n gate.Note) {
+	if !v.told {
+		return
+	}
+	if last := len(v.inbox) - 1; n.Kind == gate.Added && last >= 0 && v.inbox[last].Kind == gate.Added {
+		v.inbox[last].Tasks = append(v.inbox[last].Tasks, n.Tasks...)
+		return
+	}
+	v.inbox = append(v.inbox, n)
+}
+
+func (v *view) rouse() {
+	select {
+	case v.news <- struct{}{}:
+	default:
+	}
+}
+
+// task returns the held task of a message.
+func (v *view) task(id string, h nats.Header, at time.Time) gate.Task {
+	text := h.Get(headJob)
+	job, ok := v.jobs[text]
+	if !ok {
+		if len(v.jobs) >= window {
+			clear(v.jobs)
+		}
+		if json.Unmarshal([]byte(text), &job) != nil {
+			job = gate.Job{ID: id} // somebody else's message, which is a job of its own
+		}
+		if text != "" && job.ID != id {
+			v.jobs[text] = job
+		}
+	}
+	t := gate.Task{ID: id, Job: job, State: gate.Held, Since: at.Add(-v.skew)}
+	if after := length(h, headAfter); after > 0 {
+		t.NotBefore = t.Since.Add(after)
+	}
+	if since, err := time.Parse(time.RFC3339Nano, h.Get(headSince)); err == nil {
+		t.Since = since.Add(-v.skew)
+	}
+	return t
+}
+
+// enter enters a message of the held stream.
+func (v *view) enter(m js.Msg, meta *js.MsgMetadata) {
+	kind, id, _ := strings.Cut(m.Subject()[len(v.prefix):], ".")
+	h := m.Headers()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if meta.NumPending == 0 {
+		defer v.rouse()
+	}
+	r := v.released[id]
+	switch {
+	case r != nil && meta.Sequence.Stream <= r.held:
+		return
+	case kind == "dead", h.Get(headGone) != "":
+		v.unhold(id)
+		v.end(id, gate.Dropped, length(h, headTook))
+		return
+	}
+	t := v.task(id, h, meta.Timestamp)
+	v.unhold(id)
+	v.at[id] = len(v.tasks)
+	v.tasks = append(v.tasks, t)
+	if r == nil {
+		v.tell(gate.Note{Kind: gate.Added, Tasks: []gate.Task{t}})
+		return
+	}
+	v.end(id, gate.Failed, length(h, headTook))
+	if last := len(v.inbox) - 1; last >= 0 {
+		v.inbox[last].After = max(0, time.Until(t.NotBefore))
+	}
+}
+
+// sample enters that a worker has acknowledged a message.
+func (v *view) sample(m *nats.Msg) {
+	var s struct {
+		Message uint64        `json:"stream_seq"`
+		Took    time.Duration `json:"ack_time"`
+	}
+	if json.Unmarshal(m.Data, &s) != nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if id, ok := v.messages[s.Message]; ok {
+		v.end(id, gate.Finished, s.Took)
+	} else {
+		v.early[s.Message] = s.Took
+	}
+}
+
+// Notes implements [gate.Backend]. Once a second it looks for tasks whose end no sample has told.
+func (q *Queue) Notes(ctx context.Context) ([]gate.Note, error) {
+	q.mu.Lock()
+	v := q.view
+	q.mu.Unlock()
+	if v == nil {
+		return nil, gate.ErrLocked
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-v.news:
+	case <-time.After(time.Second):
+		if err := q.sweep(ctx, v); err != nil {
+			return nil, err
+		}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	notes := v.inbox
+	v.inbox = nil
+	return notes, nil
+}
+
+// sweep finds tasks that are not in the work stream any more.
+func (q *Queue) sweep(ctx context.Context, v *view) error {
+	v.mu.Lock()
+	was := make(map[string]uint64, len(v.released))
+	for id, r := range v.released {
+		was[id] = r.message
+	}
+	v.mu.Unlock()
+	info, err := q.look(ctx)
+	if err != nil {
+		return err
+	}
+	for subject := range info.State.Subjects {
+		delete(was, subject[len(q.prefix+"work."):])
+	}
+	for id, message := range was {
+		state, err := q.State(ctx, id)
+		if err != nil {
+			return err
+		}
+		v.mu.Lock()
+		if r := v.released[id]; state == gate.Gone && r != nil && r.message == message {
+			v.end(id, gate.Finished, 0)
+		}
+		v.mu.Unlock()
+	}
+	return nil
+}
