@@ -110,10 +110,11 @@ func (h *host) plain(job string, n int, d time.Duration) {
 	h.put += n
 }
 
-// One batch of equal tasks for four workers: tasks a second, without a gate and with one.
+// One batch of equal tasks for four workers: tasks a second, and for each second of a core of all together, the server of NATS among them; without a gate
+// and with one.
 func BenchmarkThroughput(b *testing.B) {
-	for _, d := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
-		n := min(2000, int(8*time.Second/d))
+	for _, d := range []time.Duration{0, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
+		n := min(2000, int(8*time.Second/max(d, time.Millisecond)))
 		for _, way := range []string{"nats", "gate", "ahead"} {
 			b.Run(fmt.Sprint(d, "/", way), func(b *testing.B) {
 				for b.Loop() {
@@ -128,7 +129,7 @@ func BenchmarkThroughput(b *testing.B) {
 						g, _ := h.gate(o)
 						until(b, "four workers are known", func() bool { return g.Status().Workers == 4 })
 					}
-					start := time.Now()
+					start, used := time.Now(), processor()
 					if way == "nats" {
 						h.plain("a", n, d)
 					} else {
@@ -138,6 +139,7 @@ func BenchmarkThroughput(b *testing.B) {
 						time.Sleep(time.Millisecond)
 					}
 					b.ReportMetric(float64(n)/time.Since(start).Seconds(), "tasks/s")
+					b.ReportMetric(float64(n)/(processor()-used).Seconds(), "tasks/core-s")
 					stop()
 				}
 			})

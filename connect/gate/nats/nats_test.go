@@ -249,3 +249,40 @@ func TestBadInput(t *testing.T) {
 		t.Errorf("tasks %v, error %v, want a-1 to a-3, held", tasks, err)
 	}
 }
+
+// A task that has ended elsewhere, since it was deleted or another worker had it meanwhile, does not come back when its worker fails late.
+func TestLateFailure(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, newEngine(t, 1), options)
+	begun, fail := make(chan struct{}, 2), make(chan struct{})
+	h.handle = func(_ context.Context, task sojournnats.Task) error {
+		if task.ID == "after-1" {
+			return nil
+		}
+		begun <- struct{}{}
+		<-fail
+		return errors.New("late")
+	}
+	g, _ := h.gate(quick)
+	stop := h.serve(2)
+	h.enqueue("late", 2, 0)
+	<-begun
+	<-begun
+	for _, id := range []string{"late-1", "late-2"} {
+		if err := h.queue.Delete(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(fail)
+	h.enqueue("after", 1, 0)
+	h.wait(1)
+	stop()
+	until(t, "the gate knows of no task", func() bool { s := g.Status(); return s.Held+s.Released == 0 })
+	api := must(js.New(h.conn))
+	for _, name := range []string{"SOJOURN_jobs_HELD", "SOJOURN_jobs_WORK"} {
+		s := must(api.Stream(t.Context(), name))
+		if info := must(s.Info(t.Context(), js.WithSubjectFilter(">"))); len(info.State.Subjects) > 1 || info.State.Subjects["sojourn.jobs.let"] != info.State.Msgs {
+			t.Errorf("stream %s has %v, want no task", name, info.State.Subjects)
+		}
+	}
+}
