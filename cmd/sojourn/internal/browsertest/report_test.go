@@ -36,12 +36,9 @@ func TestNothingIsCutOff(t *testing.T) {
 				b.fits()
 				for _, id := range value[[]string](b, `[...document.querySelectorAll('canvas')].map(c => '#' + c.id)`) {
 					b.inside(id)
-					if sideways := len(slices.DeleteFunc(b.labels(id), func(l label) bool { return l.Upright })); id != chart && sideways != 1 {
+					if sideways := len(slices.DeleteFunc(b.labels(id), func(l label) bool { return l.Upright })); strings.HasPrefix(id, "#plot-") && sideways != 1 {
 						t.Errorf("%s has %d names at its vertical axis", id, sideways)
 					}
-				}
-				if !value[bool](b, `[...document.querySelectorAll('#scores, #scores td, #scores th')].every(e => e.scrollWidth <= e.clientWidth + 1 && e.getBoundingClientRect().right <= innerWidth)`) {
-					t.Error("the averages of the policies do not all fit into the window")
 				}
 				if v.width == usual.width {
 					if n := value[int](b, `[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1).length`); n != 0 {
@@ -105,11 +102,11 @@ func (b *tab) readable() {
 		const bad = new Set();
 		for (const e of document.body.querySelectorAll('*')) {
 			if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.checkVisibility() || e.closest('[aria-pressed=false]')) continue;
-			const k = contrast(getComputedStyle(e).color, ground(e));
+			const k = contrast(e instanceof SVGElement ? getComputedStyle(e).fill : getComputedStyle(e).color, ground(e));
 			if (k < 4.5) bad.add(e.tagName + ' ' + e.textContent.slice(0, 30) + ': ' + k.toFixed(2));
 		}
 		for (const i of document.querySelectorAll('.plot .legend i')) { const k = contrast(getComputedStyle(i).backgroundColor, ground(i.parentElement)); if (k < 3) bad.add('line ' + i.parentElement.textContent + ': ' + k.toFixed(2)); }
-		for (const c of document.querySelectorAll('canvas')) for (const l of c.noted) { const k = contrast(l.Ink, ground(c)); if (k < 4.5) bad.add('label ' + l.Text + ': ' + k.toFixed(2)); }
+		for (const c of document.querySelectorAll('canvas')) if (c.checkVisibility()) for (const l of c.noted) { const k = contrast(l.Ink, ground(c)); if (k < 4.5) bad.add('label ' + l.Text + ': ' + k.toFixed(2)); }
 		return [...bad];
 	})()`); len(bad) > 0 {
 		b.Errorf("too little contrast:\n%s", strings.Join(bad, "\n"))
@@ -122,7 +119,7 @@ func TestVerdictComesFirst(t *testing.T) {
 	if at := b.show("#verdict"); at.Y < 0 || at.Y > 200 {
 		t.Errorf("the verdict is %v pixels from the top", at.Y)
 	}
-	best := value[string](b, `document.querySelector('#scores td.best').parentElement.querySelector('th').textContent`)
+	best := value[string](b, `(() => { const r = data.ratios, v = r.grids[0].rows[0].values; return r.policies[v.indexOf(Math.min(...v))]; })()`)
 	if text := b.text("#verdict p"); best != "default" || !strings.HasPrefix(text, "default is best here, and that is more than chance: a job takes ") {
 		t.Errorf("best is %s, and the verdict says %q", best, text)
 	}
@@ -197,7 +194,7 @@ func TestTablesSort(t *testing.T) {
 // Tab reaches everything that can be clicked, where it is can be seen, and each has a name for screen readers.
 func TestKeyboard(t *testing.T) {
 	b := openReport(t, sojourn(t, "compare", "--sample", "-p", "default,fifo"), usual)
-	want := value[int](b, `document.querySelectorAll('button, select, input, canvas, .scroll[tabindex]').length`)
+	want := value[int](b, `document.querySelectorAll('button, select, input, canvas, .scroll[tabindex], summary').length`)
 	seen := map[string]bool{}
 	for range want + 1 {
 		b.press(kb.Tab)

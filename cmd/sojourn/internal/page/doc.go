@@ -7,7 +7,7 @@
 //		Plots:   []page.Plot{{ID: "ecdf", Title: "...", Series: series}},
 //	}).Write(file)
 //
-// A [Report] has a verdict, scores, plots, a Gantt chart and tables; what is empty is left out.
-// The page draws plots and the chart on canvases from compact data, in dark or light. Texts are
-// escaped, wherever they come from.
+// A [Report] has a verdict, ratios of policies, plots, a Gantt chart and tables; what is empty is
+// left out. The page draws pictures on canvases from compact data, in dark or light, and the same
+// program draws them as SVG for a file and for paper. Texts are escaped, wherever they come from.
 package page

@@ -12,7 +12,8 @@ import (
 // of the same jobs.
 type Gantt struct {
 	Start float64 `json:"start"` // of the time axis, in seconds
-	Tick  float64 `json:"tick"`  // seconds; times in columns count ticks from Start
+	End   float64 `json:"end"`
+	Tick  float64 `json:"tick"` // seconds; times in columns count ticks from Start
 	Jobs  Jobs    `json:"jobs"`
 	Runs  []Lanes `json:"runs"`
 }
@@ -71,7 +72,7 @@ type JobTimes struct{ FirstStart, Finish, Late float64 }
 
 // NewGantt returns a chart without runs for the time from start to end.
 func NewGantt(start, end float64) *Gantt {
-	return &Gantt{Start: start, Tick: max((end-start)/(1<<21), 1e-9)}
+	return &Gantt{Start: start, End: end, Tick: max((end-start)/(1<<21), 1e-9)}
 }
 
 // ticks returns a time as ticks from start.

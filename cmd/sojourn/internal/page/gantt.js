@@ -35,37 +35,41 @@
     return d;
   }
   const $ = id => document.getElementById(id), canvas = $('gantt-canvas'), why = $('gantt-why');
-  g.runs.forEach((l, i) => { const o = document.createElement('option'); o.value = i; o.textContent = l.name; $('gantt-run').append(o); });
-  let d, mode = 'job', selected = -1, from = 0, to = 1, top = 0, frame = null;
-  const gutter = 74, foot = 40, head = 4;
+  for (const list of ['gantt-run', 'gantt-below']) g.runs.forEach((l, i) => { const o = document.createElement('option'); o.value = i; o.textContent = l.name; $(list).append(o); });
+  const called = name => Math.max(0, g.runs.findIndex(l => l.name === name));
+  // shown has the runs that are drawn, one above the other; d is the one that is asked.
+  let shown = [], d, mode = 'job', selected = -1, top = 0, later = () => {};
+  const gutter = 74, foot = 40, head = 4, title = 18, tallest = 460;
   const seconds = t => g.start + t * g.tick, ticks = s => s / g.tick;
   const places = ['no input', 'on the node of its input', 'on the rack of its input', 'far from its input'];
   const placeColours = () => [css('--bar'), css('--good'), dark() ? '#e5cf4a' : '#c79a00', css('--bad')];
   const lateColours = () => [css('--good'), dark() ? '#e5cf4a' : '#c79a00', css('--bad'), css('--bar')];
-  const lateClass = j => { const s = d.late[j] * g.tick; return Number.isNaN(s) ? 3 : s <= 0 ? 0 : d.late[j] <= .5 * (d.sojourn[j] - d.late[j]) ? 1 : 2; };
+  const ticksOf = () => [ticks(view.from - g.start), ticks(view.to - g.start)];
+  const lateClass = (j, d) => { const s = d.late[j] * g.tick; return Number.isNaN(s) ? 3 : s <= 0 ? 0 : d.late[j] <= .5 * (d.sojourn[j] - d.late[j]) ? 1 : 2; };
   const lateNames = ['not later than under fair sharing', 'later, by at most half of that time', 'later by more than that', 'unknown'];
   const jobColour = [];
-  for (let k = 0; k < 24; k++) jobColour.push([`hsl(${(k * 137.5) % 360} 55% ${[44, 58, 36][k % 3]}%)`, `hsl(${(k * 137.5) % 360} 55% ${[62, 74, 52][k % 3]}%)`]);
-  const classOf = b => { switch (mode) { case 'job': return d.job[b] % 24; case 'pool': return g.jobs.pool[d.job[b]] % 8; case 'locality': return d.code[b] & 7; } return lateClass(d.job[b]); };
+  for (let k = 0; k < 24; k++) jobColour.push([`hsl(${(k * 137.5) % 360}, 55%, ${[44, 58, 36][k % 3]}%)`, `hsl(${(k * 137.5) % 360}, 55%, ${[62, 74, 52][k % 3]}%)`]);
+  const classOf = (b, d) => { switch (mode) { case 'job': return d.job[b] % 24; case 'pool': return g.jobs.pool[d.job[b]] % 8; case 'locality': return d.code[b] & 7; } return lateClass(d.job[b], d); };
   const colours = () => { switch (mode) { case 'job': return jobColour.map(c => c[dark() ? 1 : 0]); case 'pool': return dark() ? dark8 : light8; case 'locality': return placeColours(); } return lateColours(); };
-  const rowHeight = h => Math.max(3, Math.min(26, (h - head - foot) / d.rows));
-  const tallest = canvas.clientHeight;
-  const bounds = () => {
-    const span = Math.min(d.last || 1, Math.max(to - from, 20));
-    from = Math.max(0, Math.min(from, (d.last || 1) - span)); to = from + span;
-    const h = canvas.clientHeight;
-    top = Math.max(0, Math.min(top, d.rows * rowHeight(h) - (h - head - foot)));
-  };
-  function draw() {
-    bounds();
-    const [c, w, h] = fit(canvas);
-    if (!w) return;
-    const W = w - gutter - 8, H = h - head - foot, rh = rowHeight(h), X = t => gutter + (t - from) / (to - from) * W;
-    c.fillStyle = css('--idle'); c.fillRect(gutter, head, W, Math.min(H, d.rows * rh));
+  // parts returns where each run stands in a chart of a height: its upper edge, its height, and that of a row.
+  function parts(h) {
+    const room = (h - head - foot) / shown.length;
+    return shown.map((d, i) => { const over = shown.length > 1 ? title : 0, H = room - over; return { d, y: head + i * room + over, H, row: Math.max(3, Math.min(26, H / d.rows)) }; });
+  }
+  const height = (w, screen) => shown.reduce((sum, d) => sum + Math.min((tallest - head - foot) * (shown.length > 1 ? .7 : 1) * (screen ? 1 : .6), Math.max(100 - head - foot, d.rows * 26)) + (shown.length > 1 ? title : 0), head + foot);
+  function draw(c, w, h) {
+    const all = parts(h), W = w - gutter - 8, [from, to] = ticksOf(), X = t => gutter + (t - from) / (to - from) * W;
+    top = Math.max(0, Math.min(top, Math.max(...all.map(p => p.d.rows * p.row - p.H))));
+    for (const p of all) boxes(c, p, W, from, to, X);
+    axes(c, w, h, W, all, from, to, X);
+  }
+  function boxes(c, { d, y: upper, H, row: rh }, W, from, to, X) {
+    if (shown.length > 1) { c.font = 'bold ' + font(); c.fillStyle = css('--ink'); c.textAlign = 'left'; c.textBaseline = 'bottom'; c.fillText(d.name, gutter, upper - 2, W); }
+    c.fillStyle = css('--idle'); c.fillRect(gutter, upper, W, Math.min(H, d.rows * rh));
     const palette = colours(), batches = palette.map(() => []), gap = rh >= 6 ? 1 : 0, mine = [];
-    c.save(); c.beginPath(); c.rect(gutter, head, W, H); c.clip();
-    for (let row = Math.max(0, Math.floor(top / rh)); row < d.rows && head + row * rh - top < head + H; row++) {
-      const y = head + row * rh - top;
+    c.save(); c.beginPath(); c.rect(gutter, upper, W, H); c.clip();
+    for (let row = Math.max(0, Math.floor(top / rh)); row < d.rows && row * rh - top < H; row++) {
+      const y = upper + row * rh - top;
       let lo = d.first[row], hi = d.first[row + 1];
       { let a = lo, b = hi; while (a < b) { const m = (a + b) >> 1; if (d.end[m] < from) a = m + 1; else b = m; } lo = a; }
       let filled = -1; // the last pixel that a box has taken: narrow boxes share one
@@ -74,51 +78,60 @@
         if (d.job[b] === selected) { mine.push(x, y, Math.max(1.5, e - x)); }
         else if (e <= filled) continue;
         const width = Math.max(.75, e - x - (e - x > 3 ? .75 : 0));
-        batches[classOf(b)].push(x, y, width);
+        batches[classOf(b, d)].push(x, y, width);
         filled = Math.max(x + .75, e);
       }
     }
-    batches.forEach((list, k) => { c.fillStyle = palette[k]; c.globalAlpha = selected >= 0 ? .35 : 1; for (let i = 0; i < list.length; i += 3) c.fillRect(list[i], list[i + 1], list[i + 2], rh - gap); });
+    batches.forEach((list, k) => { c.fillStyle = palette[k]; c.globalAlpha = selected >= 0 ? .35 : 1; rectangles(c, list, rh - gap); });
     c.globalAlpha = 1; c.fillStyle = css('--ink');
-    for (let i = 0; i < mine.length; i += 3) c.fillRect(mine[i], mine[i + 1], mine[i + 2], rh - gap);
-    if (selected >= 0) { // from arrival to first start
+    rectangles(c, mine, rh - gap);
+    if (selected >= 0) { // from arrival to end
       c.setLineDash([5, 4]); c.strokeStyle = css('--ink'); c.lineWidth = 1.5;
-      for (const t of [arrival[selected], arrival[selected] + d.sojourn[selected]]) if (!Number.isNaN(t)) { c.beginPath(); c.moveTo(X(t), head); c.lineTo(X(t), head + H); c.stroke(); }
+      for (const t of [arrival[selected], arrival[selected] + d.sojourn[selected]]) if (!Number.isNaN(t)) { c.beginPath(); c.moveTo(X(t), upper); c.lineTo(X(t), upper + H); c.stroke(); }
       c.setLineDash([]);
     }
     c.restore();
-    axes(c, w, h, W, H, rh, X);
   }
-  function axes(c, w, h, W, H, rh, X) {
+  function rectangles(c, list, h) {
+    if (c instanceof Svg) { c.beginPath(); for (let i = 0; i < list.length; i += 3) c.rect(list[i], list[i + 1], list[i + 2], h); c.fill(); } else for (let i = 0; i < list.length; i += 3) c.fillRect(list[i], list[i + 1], list[i + 2], h);
+  }
+  function axes(c, w, h, W, all, from, to, X) {
     c.font = font(); c.fillStyle = css('--soft'); c.strokeStyle = css('--line'); c.lineWidth = 1;
     c.textAlign = 'right'; c.textBaseline = 'middle';
-    let free = -Infinity;
-    for (let row = 0; row < d.rows; row++) {
-      const y = head + (row + .5) * rh - top;
-      if (y < head + 4 || y > head + H || y < free) continue;
-      c.fillText(d.slots[row].length > 11 ? d.slots[row].slice(0, 10) + '…' : d.slots[row], gutter - 6, y); free = y + 14;
+    for (const { d, y: upper, H, row: rh } of all) {
+      let free = -Infinity;
+      for (let row = 0; row < d.rows; row++) {
+        const y = upper + (row + .5) * rh - top;
+        if (y < upper + 4 || y > upper + H || y < free) continue;
+        c.fillText(d.slots[row].length > 11 ? d.slots[row].slice(0, 10) + '…' : d.slots[row], gutter - 6, y); free = y + 14;
+      }
     }
     c.textAlign = 'center'; c.textBaseline = 'top';
-    const lo = seconds(from), hi = seconds(to), [values, step] = linearTicks(lo, hi, 's', Math.max(3, Math.floor(W / 90))), u = unitOf(Math.max(Math.abs(lo), Math.abs(hi)), step);
+    const lo = seconds(from), hi = seconds(to), [values, step] = linearTicks(lo, hi, 's', Math.max(3, Math.floor(W / 90))), u = unitOf(Math.max(Math.abs(lo), Math.abs(hi)), step), last = all[all.length - 1];
     for (const v of values) {
       const x = X(ticks(v - g.start)), label = digits(v / u[0], 10), half = c.measureText(label).width / 2;
-      c.beginPath(); c.moveTo(x, head + Math.min(H, d.rows * rh)); c.lineTo(x, head + H + 4); c.stroke();
-      c.fillText(label, Math.min(x, w - half - 2), head + H + 6);
+      c.beginPath(); c.moveTo(x, last.y + Math.min(last.H, last.d.rows * last.row)); c.lineTo(x, last.y + last.H + 4); c.stroke();
+      c.fillText(label, Math.min(x, w - half - 2), last.y + last.H + 6);
     }
     c.fillStyle = css('--ink'); c.textBaseline = 'bottom';
     c.textAlign = 'left'; c.fillText('node/slot', 2, h - 2); c.textAlign = 'center';
     c.fillText('time (' + u[1] + ')', gutter + W / 2, h - 2);
   }
-  const later = () => { frame ??= requestAnimationFrame(() => { frame = null; draw(); }); };
-  function zoom(factor, at = .5) { const span = to - from, middle = from + at * span; from = middle - at * span * factor; to = from + span * factor; later(); }
-  function pan(share, down = 0) { const by = share * (to - from); from += by; to += by; top += down; later(); }
-  function all() { from = 0; to = d.last || 1; top = 0; later(); }
+  const pan = (share, down = 0) => { const by = share * (view.to - view.from); top += down; setView(view.from + by, view.to + by); };
+  function all() { top = 0; setView(view.lo, view.hi); }
   function key() {
     const names = mode === 'pool' ? g.jobs.pools.map(p => p || '(no pool)').slice(0, 8) : mode === 'locality' ? places : mode === 'lateness' ? lateNames : [];
     $('gantt-key').replaceChildren(...names.map((n, i) => { const s = document.createElement('span'), sw = document.createElement('i'); sw.style.background = colours()[i]; s.append(sw, n); return s; }));
     if (mode === 'job') { const s = document.createElement('span'); s.textContent = 'Boxes of one colour belong to one job or to one of every 24 jobs.'; $('gantt-key').append(s); }
   }
-  function show(i) { d = run(i); canvas.style.height = Math.min(tallest, Math.max(100, d.rows * 26 + head + foot)) + 'px'; $('gantt-note').textContent = d.note || ''; all(); explain(); key(); }
+  function show() {
+    const i = +$('gantt-run').value, below = +$('gantt-below').value;
+    shown = [run(i)];
+    if (below >= 0 && below !== i) shown.push(run(below));
+    d = shown[0];
+    $('gantt-note').textContent = shown.map(d => d.note && (shown.length > 1 ? d.name + ': ' : '') + d.note).filter(t => t).join(' ');
+    top = 0; key(); explain(); later();
+  }
   const label = j => 'job ' + g.jobs.ids[j] + (g.jobs.names[g.jobs.name[j]] ? ' (' + g.jobs.names[g.jobs.name[j]] + ')' : '');
   // held returns how many ticks of slots each job held in a window, and all together.
   function held(a, b) {
@@ -136,7 +149,7 @@
     if (j < 0) return;
     const wait = d.wait[j] * g.tick, sojourn = d.sojourn[j] * g.tick, pool = g.jobs.pools[g.jobs.pool[j]];
     const L = label(j);
-    let text = L[0].toUpperCase() + L.slice(1) + (pool ? ' of pool ' + pool : '') + ' arrived at ' + duration(seconds(arrival[j])) + '. ';
+    let text = (g.runs.length > 1 ? 'Under ' + d.name + ': ' : '') + L[0].toUpperCase() + L.slice(1) + (pool ? ' of pool ' + pool : '') + ' arrived at ' + duration(seconds(arrival[j])) + '. ';
     text += Number.isNaN(wait) ? 'It never started.' : wait < .001 ? 'Its first task started at once.' : 'Its first task started after ' + duration(wait) + '.';
     if (!Number.isNaN(sojourn)) text += ' It finished ' + duration(sojourn) + ' after its arrival' + (Number.isNaN(d.late[j]) ? '.' : d.late[j] > 0 ? ', ' + duration(d.late[j] * g.tick) + ' later than under fair sharing.' : ', ' + duration(-d.late[j] * g.tick) + ' earlier than under fair sharing.');
     why.append(line('p', text));
@@ -155,40 +168,52 @@
     why.append(list);
   }
   function select(j) { selected = j; $('gantt-job').value = j >= 0 ? g.jobs.ids[j] : ''; explain(); later(); }
+  // hit returns the job at a place, and asks the run there.
   function hit(x, y) {
-    const h = canvas.clientHeight, W = canvas.clientWidth - gutter - 8, row = Math.floor((y - head + top) / rowHeight(h));
-    if (row < 0 || row >= d.rows || x < gutter) return -1;
-    const t = from + (x - gutter) / W * (to - from), slack = 2 / W * (to - from);
+    const W = canvas.clientWidth - gutter - 8, part = parts(canvas.clientHeight).findLast(p => y >= p.y), row = part ? Math.floor((y - part.y + top) / part.row) : -1;
+    if (row < 0 || row >= part.d.rows || x < gutter) return -1;
+    d = part.d;
+    const [from, to] = ticksOf(), t = from + (x - gutter) / W * (to - from), slack = 2 / W * (to - from);
     let best = -1, near = slack;
     for (let b = d.first[row]; b < d.first[row + 1]; b++) { const off = Math.max(0, d.start[b] - t, t - d.end[b]); if (off < near || off === 0) { best = b; near = off; } }
     return best < 0 ? -1 : d.job[best];
   }
   let drag = null;
-  canvas.addEventListener('pointerdown', e => { drag = { x: e.clientX, y: e.clientY, from, to, top, moved: false }; canvas.setPointerCapture(e.pointerId); });
+  canvas.addEventListener('pointerdown', e => { drag = { x: e.clientX, y: e.clientY, from: view.from, to: view.to, top, moved: false }; canvas.setPointerCapture(e.pointerId); });
   canvas.addEventListener('pointermove', e => {
     if (!drag) return;
     const dx = e.clientX - drag.x, dy = e.clientY - drag.y;
     if (Math.abs(dx) + Math.abs(dy) > 3) drag.moved = true;
     if (!drag.moved) return;
     const by = -dx / (canvas.clientWidth - gutter - 8) * (drag.to - drag.from);
-    from = drag.from + by; to = drag.to + by; top = drag.top - dy; later();
+    top = drag.top - dy; setView(drag.from + by, drag.to + by);
   });
   canvas.addEventListener('pointerup', e => { if (drag && !drag.moved) select(hit(e.offsetX, e.offsetY)); drag = null; });
   canvas.addEventListener('pointercancel', () => { drag = null; });
-  canvas.addEventListener('wheel', e => { if (!e.ctrlKey && !e.metaKey) return; e.preventDefault(); zoom(Math.exp(e.deltaY / 300), Math.max(0, (e.offsetX - gutter) / (canvas.clientWidth - gutter - 8))); }, { passive: false });
+  canvas.addEventListener('wheel', e => { if (!e.ctrlKey && !e.metaKey) return; e.preventDefault(); zoomView(Math.exp(e.deltaY / 300), Math.max(0, (e.offsetX - gutter) / (canvas.clientWidth - gutter - 8))); }, { passive: false });
   canvas.addEventListener('keydown', e => {
-    const act = { ArrowLeft: () => pan(-.1), ArrowRight: () => pan(.1), ArrowUp: () => pan(0, -40), ArrowDown: () => pan(0, 40), '+': () => zoom(.7), '=': () => zoom(.7), '-': () => zoom(1 / .7), 0: all, Escape: () => select(-1) }[e.key];
+    const act = { ArrowLeft: () => pan(-.1), ArrowRight: () => pan(.1), ArrowUp: () => pan(0, -40), ArrowDown: () => pan(0, 40), '+': () => zoomView(.7), '=': () => zoomView(.7), '-': () => zoomView(1 / .7), 0: all, Escape: () => select(-1) }[e.key];
     if (act) { e.preventDefault(); act(); }
   });
-  $('gantt-in').addEventListener('click', () => zoom(.5));
-  $('gantt-out').addEventListener('click', () => zoom(2));
+  $('gantt-in').addEventListener('click', () => zoomView(.5));
+  $('gantt-out').addEventListener('click', () => zoomView(2));
   $('gantt-all').addEventListener('click', all);
-  $('gantt-run').addEventListener('change', e => show(+e.target.value));
+  for (const list of ['gantt-run', 'gantt-below']) $(list).addEventListener('change', show);
   $('gantt-colour').addEventListener('change', e => { mode = e.target.value; key(); later(); });
-  $('gantt-job').addEventListener('change', e => { const j = jobNumber.get(e.target.value.trim()); select(j ?? -1); if (j === undefined && e.target.value) why.replaceChildren(line('p', 'There is no job ' + e.target.value + ' here.')); });
-  redraws.push(() => { if (d) { key(); draw(); } });
-  new ResizeObserver(later).observe(canvas);
-  show(0);
+  // A job that is typed is shown from its arrival to its end, with a tenth of that around it.
+  $('gantt-job').addEventListener('change', e => {
+    const j = jobNumber.get(e.target.value.trim());
+    select(j ?? -1);
+    if (j === undefined) { if (e.target.value) why.replaceChildren(line('p', 'There is no job ' + e.target.value + ' here.')); return; }
+    const took = Math.max(...shown.map(d => Number.isNaN(d.sojourn[j]) ? d.last - arrival[j] : d.sojourn[j]), 1);
+    setView(seconds(arrival[j] - .1 * took), seconds(arrival[j] + 1.1 * took));
+  });
+  $('gantt-two').hidden = g.runs.length < 2;
+  if (g.runs.length > 1 && data.bold?.length) { $('gantt-run').value = called(data.bold[0]); $('gantt-below').value = called(data.bold[1]); }
+  show();
+  later = picture($('gantt'), 'gantt', { height, draw, rows: () => [['policy', 'slot', 'job', 'start', 'end'], ...shown.flatMap(d => d.slots.flatMap((slot, row) => Array.from({ length: d.first[row + 1] - d.first[row] }, (_, k) => { const b = d.first[row] + k; return [d.name, slot, g.jobs.ids[d.job[b]], +seconds(d.start[b]).toPrecision(9), +seconds(d.end[b]).toPrecision(9)]; })))] });
+  redraws.push(key);
+  view.shown.push(later);
   root.dataset.ready = 'true';
 })();
 if (!data.gantt) document.documentElement.dataset.ready = 'true';

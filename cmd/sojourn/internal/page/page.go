@@ -16,28 +16,40 @@ type Report struct {
 	Title   string
 	Verdict []string // sentences; the first one is all that some read
 	Facts   []Fact   // what was run
+	Command string   // that runs it again; "" if that is not known
 	Notes   []string // what the page leaves out
-	Scores  *Scores
+	Ratios  *Ratios
 	Plots   []Plot
 	Gantt   *Gantt
 	Tables  []Table
+	Bold    []string // the policies whose lines matter most
 }
 
 // A Fact is a name and its value.
 type Fact struct{ Name, Text string }
 
-// Scores are bars for a few numbers of each policy. Less is better.
-type Scores struct {
-	Title, Help string
-	Columns     []string
-	Rows        []Score // the best first
+// Ratios compare policies with one of them, which the reader chooses.
+type Ratios struct {
+	Policies []string    `json:"policies"`
+	Baseline int         `json:"baseline"` // at first
+	Grids    []RatioGrid `json:"grids"`
 }
 
-// A Score has a number for each column, NaN where there is none, and how people read it.
-type Score struct {
-	Name   string
-	Values []float64
-	Texts  []string
+// A RatioGrid is a picture of some ratios: a forest plot with a column for each row, or lines over the rows.
+type RatioGrid struct {
+	ID    string  `json:"id"`
+	Title string  `json:"title"`
+	Help  string  `json:"-"`
+	Over  string  `json:"over,omitempty"` // what the rows are, for lines over them
+	Rows  []Ratio `json:"rows"`
+}
+
+// A Ratio is a number of each policy. Half has the half of the 95 % interval of the logarithm of the ratio of policies i and k
+// at i*n+k, NaN where it is not known.
+type Ratio struct {
+	Name   string  `json:"name"`
+	Values Numbers `json:"values"`
+	Half   Numbers `json:"half"`
 }
 
 // A Plot has lines over an axis. It becomes a canvas in a page.
@@ -49,6 +61,8 @@ type Plot struct {
 	Y     Axis   `json:"y"`
 	// Steps draws lines as steps: a value holds until the next one.
 	Steps  bool     `json:"steps,omitempty"`
+	Tail   bool     `json:"tail,omitempty"` // shares of 1, of which the rest can be shown, too
+	Time   bool     `json:"time,omitempty"` // shows the same time as the chart
 	Series []Series `json:"series"`
 }
 
@@ -104,6 +118,18 @@ type Table struct {
 	ID, Title, Help string
 	Columns         []Column
 	Rows            [][]Cell
+	Of              string // of which rows these are some, "" if they are all
+}
+
+// Shown is how many rows a table shows until more are asked for.
+const Shown = 15
+
+// Part returns how many rows are shown, "" if all are.
+func (t *Table) Part() string {
+	if len(t.Rows) <= Shown {
+		return ""
+	}
+	return strconv.Itoa(len(t.Rows))
 }
 
 // A Column is the head of a column. Numbers stand at its right.
@@ -126,40 +152,7 @@ func (c Cell) SortKey() string {
 	return strconv.FormatFloat(c.Sort, 'g', -1, 64)
 }
 
-// Width returns the length of a bar in percent of the longest in its column.
-func (s *Scores) Width(row, column int) float64 {
-	longest := 0.0
-	for _, r := range s.Rows {
-		if v := r.Values[column]; v > longest {
-			longest = v
-		}
-	}
-	if v := s.Rows[row].Values[column]; v > 0 && longest > 0 {
-		return 100 * v / longest
-	}
-	return 0
-}
-
-// Rank returns "best" or "worst" if a number is that in its column, else "".
-func (s *Scores) Rank(row, column int) string {
-	least, most := math.Inf(1), math.Inf(-1)
-	for _, r := range s.Rows {
-		if v := r.Values[column]; !math.IsNaN(v) {
-			least, most = min(least, v), max(most, v)
-		}
-	}
-	switch v := s.Rows[row].Values[column]; {
-	case least >= most:
-		return ""
-	case v == least:
-		return "best"
-	case v == most:
-		return "worst"
-	}
-	return ""
-}
-
-//go:embed page.html page.css page.js gantt.js
+//go:embed page.html page.css page.js files.js plot.js ratios.js gantt.js
 var assets embed.FS
 
 var page = template.Must(template.New("page.html").Funcs(template.FuncMap{"tight": tight}).ParseFS(assets, "page.html"))
@@ -172,9 +165,11 @@ func tight(text string) string {
 // Write writes the page.
 func (r *Report) Write(w io.Writer) error {
 	data, err := json.Marshal(struct {
-		Plots []Plot `json:"plots"`
-		Gantt *Gantt `json:"gantt,omitempty"`
-	}{r.Plots, r.Gantt})
+		Plots  []Plot   `json:"plots"`
+		Ratios *Ratios  `json:"ratios,omitempty"`
+		Gantt  *Gantt   `json:"gantt,omitempty"`
+		Bold   []string `json:"bold"`
+	}{r.Plots, r.Ratios, r.Gantt, r.Bold})
 	if err != nil {
 		return err
 	}
@@ -183,7 +178,7 @@ func (r *Report) Write(w io.Writer) error {
 		*Report
 		Style        template.CSS
 		Data, Script template.JS
-	}{r, template.CSS(asset("page.css")), template.JS(data), template.JS(asset("page.js") + asset("gantt.js"))})
+	}{r, template.CSS(asset("page.css")), template.JS(data), template.JS(asset("page.js") + asset("files.js") + asset("plot.js") + asset("ratios.js") + asset("gantt.js"))})
 	if err != nil {
 		return err
 	}

@@ -9,16 +9,26 @@ const wished = matchMedia('(prefers-color-scheme: dark)');
 setTheme(wished.matches ? 'dark' : 'light');
 wished.addEventListener('change', e => setTheme(e.matches ? 'dark' : 'light'));
 document.getElementById('theme').addEventListener('click', () => setTheme(dark() ? 'light' : 'dark'));
-let before = null;
-addEventListener('beforeprint', () => { before = root.dataset.theme; setTheme('light'); });
-addEventListener('afterprint', () => setTheme(before || 'light'));
 
-// Colours that people with any colour vision tell apart, in the light and in the dark; beyond
-// eight, lines are dashed, too.
+// Colours that people with any colour vision tell apart, in the light and in the dark.
 const light8 = ['#0072b2', '#d55e00', '#009e73', '#b0398a', '#8a6d00', '#4b4bc8', '#7a4a21', '#4f5a66'];
 const dark8 = ['#56b4e9', '#ff9248', '#3fd0a4', '#f08ccc', '#e5cf4a', '#a3a3ff', '#d7a67a', '#b4bfcb'];
-const colourOf = i => (dark() ? dark8 : light8)[i % 8];
-const dashOf = i => [[], [7, 4], [2, 3], [9, 3, 2, 3]][Math.floor(i / 8) % 4];
+// styleOf says how a policy is drawn: the same in all reports, whichever others are there, unless two of one page would look alike.
+const known = ['default', 'fifo', 'fair', 'las', 'srpt', 'fsp', 'pfsp', 'hfsp'], styles = new Map();
+function styleOf(name) {
+  if (!styles.has(name)) {
+    let hash = 2166136261;
+    for (const ch of name) hash = Math.imul(hash ^ ch.codePointAt(0), 16777619) >>> 0;
+    const base = known.indexOf(name.split(/[: ]/)[0]);
+    let style = known.includes(name) ? base : (base >= 0 ? base : hash % 8) + 8 * (1 + hash % 3);
+    for (let n = 0; n < 32 && [...styles.values()].includes(style); n++) style = (style + 8) % 32;
+    styles.set(name, style);
+  }
+  return styles.get(name);
+}
+const colourOf = name => (dark() ? dark8 : light8)[styleOf(name) % 8];
+const dashOf = name => [[], [7, 4], [2, 3], [9, 3, 2, 3]][Math.floor(styleOf(name) / 8)];
+const isBold = name => !data.bold?.length || data.bold.includes(name);
 
 // Text of numbers.
 function digits(v, n) {
@@ -39,7 +49,7 @@ function duration(s) {
 }
 function value(v, axis) {
   if (v == null) return '–';
-  if (axis.scale === 'names') return axis.names[Math.round(v)];
+  if (axis.scale === 'names' || axis.scale === 'count') return axis.names[Math.round(v)];
   if (axis.unit === 's') return duration(v);
   if (axis.unit === '%') return digits(100 * v) + ' %';
   return digits(v) + (axis.unit ? ' ' + axis.unit : '');
@@ -72,6 +82,10 @@ function scaleOf(axis, lo, hi, length, room, margin = 0) {
     const n = axis.names.length;
     return { at: v => (v + .5) / n, back: p => Math.min(n - 1, Math.max(0, Math.floor(p * n))), ticks: axis.names.map((t, i) => [(i + .5) / n, t]), unit: '' };
   }
+  if (axis.scale === 'count') {
+    const n = axis.names.length;
+    return { at: v => (v + .5) / n, back: p => Math.min(n - 1, Math.max(0, Math.floor(p * n))), ticks: axis.names.map((_, i) => [(i + .5) / n, String(i + 1)]), unit: '' };
+  }
   if (!(hi > lo)) { hi = lo > 0 ? lo * 1.5 : lo + 1; lo = lo > 0 ? lo / 1.5 : lo - 1; }
   const f = axis.scale === 'log' ? Math.log10 : axis.scale === 'symlog' ? symlog : v => v;
   const g = axis.scale === 'log' ? v => 10 ** v : axis.scale === 'symlog' ? v => Math.sign(v) * (10 ** Math.abs(v) - 1) : v => v;
@@ -88,6 +102,7 @@ function scaleOf(axis, lo, hi, length, room, margin = 0) {
       if (values.length >= 3) break;
     }
     if (axis.unit === 's') label = duration;
+    if (axis.unit === '%') label = v => digits(100 * v);
   } else if (axis.scale === 'symlog') {
     values = [0];
     for (const v of [1, 10, 60, 600, 3600, 21600, 86400, 864000]) { if (v <= hi) values.push(v); if (-v >= lo) values.unshift(-v); }
@@ -121,121 +136,3 @@ function extent(series, keys) {
   return [lo, hi];
 }
 
-function plot(figure) {
-  const p = data.plots.find(p => p.id === figure.dataset.plot), canvas = figure.querySelector('canvas'), legend = figure.querySelector('.legend'), readout = figure.querySelector('.readout');
-  const hidden = new Set();
-  let pointer = null, frame = null;
-  p.series.forEach((s, i) => {
-    const b = document.createElement('button'), swatch = document.createElement('i');
-    b.type = 'button'; b.setAttribute('aria-pressed', 'true');
-    b.append(swatch, s.name);
-    b.addEventListener('click', () => { hidden.has(i) ? hidden.delete(i) : hidden.add(i); b.setAttribute('aria-pressed', String(!hidden.has(i))); draw(); });
-    legend.append(b);
-  });
-  const [xlo, xhi] = extent(p.series, ['x']);
-  let [ylo, yhi] = extent(p.series, ['y', 'low', 'high']);
-  if (p.y.scale !== 'log') { ylo = Math.min(0, ylo); yhi = p.y.unit === '%' && yhi <= 1 ? 1 : yhi * 1.05; } else { ylo /= 1.1; yhi *= 1.1; }
-  function draw() {
-    legend.querySelectorAll('i').forEach((el, i) => { el.style.background = colourOf(i); });
-    const [c, w, h] = fit(canvas);
-    if (!w) return;
-    const ys = scaleOf(p.y, ylo, yhi, h - 66, 34);
-    c.font = font();
-    const left = Math.max(...ys.ticks.map(t => c.measureText(t[1]).width)) + 34, right = 14, top = 10, bottom = 46;
-    const W = w - left - right, H = h - top - bottom;
-    const xs = scaleOf(p.x, xlo, xhi, W, 74, p.steps && !p.x.scale ? 0 : .03); // lines over time fill their plot
-    const X = v => left + W * xs.at(v), Y = v => top + H * (1 - ys.at(v));
-    c.strokeStyle = css('--line'); c.fillStyle = css('--soft'); c.lineWidth = 1;
-    c.textAlign = 'center'; c.textBaseline = 'top';
-    for (const [at, label] of xs.ticks) {
-      const x = left + W * at;
-      c.beginPath(); c.moveTo(x, top); c.lineTo(x, top + H + 4); c.stroke();
-      const half = c.measureText(label).width / 2;
-      c.fillText(label, Math.min(Math.max(x, half + 2), w - half - 2), top + H + 7);
-    }
-    c.textAlign = 'right'; c.textBaseline = 'middle';
-    for (const [at, label] of ys.ticks) { const y = top + H * (1 - at); c.beginPath(); c.moveTo(left - 4, y); c.lineTo(left + W, y); c.stroke(); c.fillText(label, left - 8, y); }
-    const name = (axis, unit) => axis.label + (unit ? ' (' + unit + ')' : '');
-    c.fillStyle = css('--ink'); c.textAlign = 'center'; c.textBaseline = 'bottom';
-    const half = Math.min(c.measureText(name(p.x, xs.unit)).width, w - 4) / 2;
-    c.fillText(name(p.x, xs.unit), Math.max(half + 2, Math.min(left + W / 2, w - half - 2)), h - 4, w - 4);
-    c.save(); c.translate(13, top + H / 2); c.rotate(-Math.PI / 2); c.textBaseline = 'middle'; c.fillText(name(p.y, ys.unit), 0, 0); c.restore();
-    if (p.x.scale === 'symlog' && X(0) >= left && X(0) <= left + W) { c.strokeStyle = css('--ink'); c.beginPath(); c.moveTo(X(0), top); c.lineTo(X(0), top + H); c.stroke(); }
-    c.save(); c.beginPath(); c.rect(left, top - 2, W, H + 4); c.clip();
-    p.series.map((s, i) => [s, i]).reverse().forEach(([s, i]) => { // the first one on top
-      if (hidden.has(i)) return;
-      c.strokeStyle = c.fillStyle = colourOf(i); c.setLineDash(dashOf(i)); c.lineWidth = 2;
-      if (s.low && s.high && p.x.scale !== 'names') {
-        c.globalAlpha = .18; c.beginPath();
-        s.x.forEach((x, k) => { if (s.low[k] != null) c.lineTo(X(x), Y(s.low[k])); });
-        for (let k = s.x.length - 1; k >= 0; k--) if (s.high[k] != null) c.lineTo(X(s.x[k]), Y(s.high[k]));
-        c.fill(); c.globalAlpha = 1;
-      }
-      if (p.x.scale === 'names') { // points with whiskers
-        s.x.forEach((x, k) => {
-          if (s.y[k] == null) return;
-          const px = X(x) + (i - (p.series.length - 1) / 2) * 7;
-          if (s.low) { c.lineWidth = 2; c.beginPath(); c.moveTo(px, Y(s.low[k])); c.lineTo(px, Y(s.high[k])); c.stroke(); }
-          c.beginPath(); c.arc(px, Y(s.y[k]), 4, 0, 7); c.fill();
-        });
-        return;
-      }
-      c.beginPath();
-      let last = null; // an ECDF begins at 0
-      s.x.forEach((x, k) => {
-        if (s.y[k] == null || x == null) { last = null; return; }
-        const px = X(x), py = Y(s.y[k]);
-        if (last === null) { c.moveTo(px, p.steps && p.x.scale ? Y(0) : py); c.lineTo(px, py); } else { if (p.steps) c.lineTo(px, last); c.lineTo(px, py); }
-        last = py;
-      });
-      c.stroke();
-      if (s.x.length < 30 && !p.steps) s.x.forEach((x, k) => { if (s.y[k] != null) { c.beginPath(); c.arc(X(x), Y(s.y[k]), 3.5, 0, 7); c.fill(); } });
-    });
-    c.restore(); c.setLineDash([]);
-    readout.textContent = '';
-    if (pointer !== null && W > 0) {
-      const x = xs.back(Math.min(1, Math.max(0, (pointer - left) / W)));
-      c.strokeStyle = css('--ink'); c.globalAlpha = .5; c.beginPath(); c.moveTo(X(x), top); c.lineTo(X(x), top + H); c.stroke(); c.globalAlpha = 1;
-      const parts = p.series.map((s, i) => hidden.has(i) ? null : s.name + ' ' + value(nearest(s, x, p.steps), p.y)).filter(t => t);
-      readout.textContent = p.x.label + ' ' + value(x, p.x) + ': ' + parts.join(', ');
-    }
-  }
-  const later = () => { frame ??= requestAnimationFrame(() => { frame = null; draw(); }); };
-  canvas.addEventListener('pointermove', e => { pointer = e.offsetX; later(); });
-  canvas.addEventListener('pointerleave', () => { pointer = null; later(); });
-  canvas.addEventListener('keydown', e => {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
-    if (by) { pointer = Math.min(canvas.clientWidth, Math.max(0, (pointer ?? canvas.clientWidth / 2) + by * 12)); later(); e.preventDefault(); }
-  });
-  canvas.addEventListener('blur', () => { pointer = null; later(); });
-  redraws.push(draw);
-  new ResizeObserver(later).observe(canvas);
-  draw();
-}
-// nearest returns the value of a line at x: of the last step, or of the closest point.
-function nearest(s, x, steps) {
-  let lo = 0, hi = s.x.length;
-  while (lo < hi) { const m = (lo + hi) >> 1; if (s.x[m] <= x) lo = m + 1; else hi = m; }
-  if (steps) return lo ? s.y[lo - 1] : 0;
-  if (lo === 0) return s.y[0];
-  if (lo === s.x.length) return s.y[lo - 1];
-  return x - s.x[lo - 1] < s.x[lo] - x ? s.y[lo - 1] : s.y[lo];
-}
-document.querySelectorAll('.plot').forEach(plot);
-
-// Tables.
-document.querySelectorAll('table.sortable').forEach(table => {
-  const body = table.tBodies[0];
-  table.querySelectorAll('thead th').forEach((th, k) => th.querySelector('button').addEventListener('click', () => {
-    const up = th.getAttribute('aria-sort') !== 'ascending';
-    table.querySelectorAll('thead th').forEach(o => o.removeAttribute('aria-sort'));
-    th.setAttribute('aria-sort', up ? 'ascending' : 'descending');
-    const number = th.classList.contains('number');
-    const keyed = [...body.rows].map(row => { const td = row.cells[k]; return [number ? (td.dataset.sort === '' ? NaN : +td.dataset.sort) : td.textContent, row]; });
-    keyed.sort(([a], [b]) => {
-      if (number) { if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) - Number.isNaN(b); return up ? a - b : b - a; }
-      return up ? a.localeCompare(b) : b.localeCompare(a);
-    });
-    body.append(...keyed.map(e => e[1]));
-  }));
-});

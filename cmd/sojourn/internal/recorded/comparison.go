@@ -21,13 +21,14 @@ func comparison(runs []*run) *page.Report {
 		Title:   strings.Join(c.names, ", ") + " on " + first.info.Input.Name,
 		Verdict: c.verdict(),
 		Facts:   c.facts(),
+		Command: first.info.again(),
 		Plots:   c.plots(),
 		Gantt:   c.gantt(),
 		Tables:  []page.Table{c.table()},
 	}
 	if len(runs) > 1 {
 		r.Title = fmt.Sprintf("%d policies on %s", len(runs), first.info.Input.Name)
-		r.Scores = c.scores()
+		r.Ratios, r.Bold = c.ratios()
 	}
 	r.Tables = append(r.Tables, c.jobs())
 	for i, run := range runs {
@@ -50,10 +51,11 @@ type compared struct {
 func names(runs []*run) []string {
 	list := make([]string, len(runs))
 	for i, r := range runs {
-		list[i] = r.info.Policy
+		list[i] = bounded(r.info.Policy)
 		for k, o := range runs {
 			if k != i && o.info.Policy == r.info.Policy {
-				list[i] = r.info.Policy + " (" + filepath.Base(r.dir) + ")"
+				list[i] += " (" + bounded(filepath.Base(r.dir)) + ")"
+				break
 			}
 		}
 	}
@@ -106,25 +108,6 @@ func (c *compared) order() []int {
 	return order
 }
 
-func (c *compared) scores() *page.Scores {
-	s := &page.Scores{
-		Title: "Average time that a job is in the system, from its arrival to its end",
-		Help:  "Shorter is better. Small, medium and large jobs are thirds of the jobs by the slot time that they need: whom a policy helps and whom it hurts.",
-	}
-	for _, g := range c.groups {
-		s.Columns = append(s.Columns, fmt.Sprintf("%s (%s)", g.name, format.Thousands(len(g.jobs))))
-	}
-	for _, i := range c.order() {
-		row := page.Score{Name: c.names[i]}
-		for _, g := range c.groups {
-			v := g.mean(c.runs[i])
-			row.Values, row.Texts = append(row.Values, v), append(row.Texts, duration(v))
-		}
-		s.Rows = append(s.Rows, row)
-	}
-	return s
-}
-
 // values returns a number of each job of a run.
 func (r *run) values(f func(*job) float64) []float64 {
 	v := make([]float64, len(r.jobs))
@@ -137,28 +120,31 @@ func (r *run) values(f func(*job) float64) []float64 {
 func (c *compared) plots() []page.Plot {
 	share := page.Axis{Label: "share of the jobs", Unit: "%"}
 	now := page.Axis{Label: "time", Unit: "s"}
-	sojourn := page.Plot{ID: "sojourn", Title: "How long jobs take", Steps: true, Y: share,
+	sojourn := page.Plot{ID: "sojourn", Title: "How long jobs take", Steps: true, Tail: true, Y: share,
 		Help: "For each time, the share of the jobs that are in the system no longer than that (ECDF). A line further to the left and higher is better.",
 		X:    page.Axis{Label: "sojourn time: from arrival to end", Unit: "s", Scale: page.Log}}
-	slowdown := page.Plot{ID: "slowdown", Title: "How much longer than alone", Steps: true, Y: share,
+	slowdown := page.Plot{ID: "slowdown", Title: "How much longer than alone", Steps: true, Tail: true, Y: share,
 		Help: "Slowdown: the sojourn time, divided by the time that the job takes alone on the idle cluster. 1 is the best possible; higher lines are better.",
 		X:    page.Axis{Label: "slowdown", Unit: "times", Scale: page.Log}}
 	late := page.Plot{ID: "lateness", Title: "Earlier or later than under fair sharing", Steps: true, Y: share,
 		Help: "Jobs left of 0 end earlier than if all jobs shared the cluster equally at all times; jobs right of 0 end later. Ideal fair sharing splits tasks at will, so that no real policy has all jobs left of 0.",
 		X:    page.Axis{Label: "end, compared with ideal fair sharing", Unit: "s", Scale: page.SymLog}}
-	queue := page.Plot{ID: "queue", Title: "Jobs in the system over time", Steps: true, X: now,
+	queue := page.Plot{ID: "queue", Title: "Jobs in the system over time", Steps: true, Time: true, X: now,
 		Help: "Jobs that have arrived and have not ended, averaged over short spans of time. Fewer is better.", Y: page.Axis{Label: "jobs"}}
-	busy := page.Plot{ID: "utilisation", Title: "Slots in use over time", Steps: true, X: now,
+	busy := page.Plot{ID: "utilisation", Title: "Slots in use over time", Steps: true, Time: true, X: now,
 		Help: "The share of the slots that run a task, averaged over short spans of time.", Y: page.Axis{Label: "slots in use", Unit: "%"}}
+	backlog := page.Plot{ID: "backlog", Title: "Work that waits or runs, over time", Time: true, X: now,
+		Help: "The slot time that the jobs need which have arrived, less what is done.", Y: page.Axis{Label: "slot time", Unit: "s"}}
 	for i, r := range c.runs {
 		name := c.names[i]
+		backlog.Series = append(backlog.Series, r.backlog(name))
 		sojourn.Series = append(sojourn.Series, ecdf(name, r.values((*job).sojourn), 1e-9))
 		slowdown.Series = append(slowdown.Series, ecdf(name, r.values(func(j *job) float64 { return j.slowdown }), 1e-9))
 		late.Series = append(late.Series, ecdf(name, r.values(func(j *job) float64 { return j.late }), math.Inf(-1)))
 		queue.Series = append(queue.Series, r.live.line(name, 1))
 		busy.Series = append(busy.Series, r.busy.line(name, float64(r.info.Cluster.total())))
 	}
-	return slices.DeleteFunc([]page.Plot{sojourn, slowdown, late, queue, busy}, func(p page.Plot) bool {
+	return slices.DeleteFunc([]page.Plot{sojourn, slowdown, late, queue, busy, backlog}, func(p page.Plot) bool {
 		return !slices.ContainsFunc(p.Series, func(s page.Series) bool { return len(s.X) > 0 })
 	})
 }

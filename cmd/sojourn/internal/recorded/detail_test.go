@@ -22,8 +22,8 @@ func TestPageShowsTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if one.Title != "fifo on story" || one.Scores != nil || len(one.Notes) != 0 {
-		t.Errorf("title %q, scores %v, notes %q", one.Title, one.Scores, one.Notes)
+	if one.Title != "fifo on story" || one.Ratios != nil || len(one.Notes) != 0 {
+		t.Errorf("title %q, ratios %v, notes %q", one.Title, one.Ratios, one.Notes)
 	}
 	lanes := one.Gantt.Runs[0]
 	if !slices.Equal(lanes.Slots, []string{"n1/0", "n1/1"}) {
@@ -47,8 +47,8 @@ func TestPageShowsTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if two.Title != "2 policies on story" || two.Scores == nil || len(two.Gantt.Runs) != 2 {
-		t.Errorf("title %q, scores %v, %d charts", two.Title, two.Scores, len(two.Gantt.Runs))
+	if two.Title != "2 policies on story" || two.Ratios == nil || len(two.Gantt.Runs) != 2 {
+		t.Errorf("title %q, ratios %v, %d charts", two.Title, two.Ratios, len(two.Gantt.Runs))
 	}
 	// Job 1 takes 10 and 15 s, job 2 takes 14 and 15 s.
 	if got := cellTexts(two.Tables[1].Rows[0]); got[0] != "1" || !slices.Equal(got[len(got)-2:], []string{"10.0", "15.0"}) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/page"
 	"pgregory.net/rapid"
 )
 
@@ -287,8 +288,8 @@ func TestShortRun(t *testing.T) {
 		if p.ID == "queue" && len(p.Series[0].X) != meterParts+1 {
 			t.Errorf("%d points, want %d", len(p.Series[0].X), meterParts+1)
 		}
-		if !p.Steps {
-			t.Errorf("%s has no steps", p.ID)
+		if p.Steps != (p.ID != "backlog") {
+			t.Errorf("%s has steps: %t", p.ID, p.Steps)
 		}
 	}
 }
@@ -316,9 +317,9 @@ func TestWhoIsHurt(t *testing.T) {
 	if want := "It is worse than fifo for 2 of 4 jobs"; !strings.HasPrefix(r.Verdict[2], want) || !strings.HasSuffix(r.Verdict[2], "; job 2 loses most, with 30 seconds instead of 20 seconds.") {
 		t.Errorf("verdict %q, want %q, and job 2", r.Verdict[2], want)
 	}
-	// All jobs and their thirds by size, the better policy first: (101 + 30 + 40 + 10) / 4 s and (100 + 20 + 30 + 1000) / 4 s.
-	if len(r.Scores.Rows) != 2 || r.Scores.Rows[0].Name != "srpt" || r.Scores.Rows[0].Values[0] != 45.25 || r.Scores.Rows[1].Values[0] != 287.5 {
-		t.Errorf("averages %+v", r.Scores.Rows)
+	// (100 + 20 + 30 + 1000) / 4 s and (101 + 30 + 40 + 10) / 4 s; nothing is known of chance.
+	if row := r.Ratios.Grids[0].Rows[0]; !slices.Equal(row.Values, page.Numbers{287.5, 45.25}) || r.Ratios.Baseline != 0 || !math.IsNaN(row.Half[1]) {
+		t.Errorf("averages %+v", row)
 	}
 }
 
@@ -404,8 +405,8 @@ func TestLinesOfRuns(t *testing.T) {
 			t.Errorf("%s: %+v, want a line of each policy", p.Title, p.Series)
 		}
 	}
-	if len(r.Plots) != 5 {
-		t.Errorf("%d plots, want 5", len(r.Plots))
+	if len(r.Plots) != 6 {
+		t.Errorf("%d plots, want 6", len(r.Plots))
 	}
 	one, err := Page(t.Context(), []string{lay(t, better)})
 	if err != nil {

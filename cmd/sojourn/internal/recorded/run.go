@@ -34,6 +34,7 @@ type run struct {
 // A runInfo has the fields of run.json and plan.json that pages use.
 type runInfo struct {
 	Version string            `json:"version"`
+	Command string            `json:"command"`
 	Policy  string            `json:"policy"`
 	Flags   map[string]string `json:"flags"`
 	Seed    uint64            `json:"seed"`
@@ -222,7 +223,7 @@ func numbers(cells []string, into ...*float64) (err error) {
 func (r *run) readJobs() error {
 	last := 0.0
 	err := r.rows(files.Jobs, []string{"id", "name", "pool", "arrival", "first_start", "finish", "slowdown", "late_vs_ps"}, func(cells []string) error {
-		j := job{id: cells[0], name: cells[1], pool: cells[2]}
+		j := job{id: bounded(cells[0]), name: bounded(cells[1]), pool: bounded(cells[2])}
 		if err := numbers(cells[3:], &j.arrival, &j.start, &j.finish, &j.slowdown, &j.late); err != nil {
 			return err
 		}
@@ -283,7 +284,7 @@ func (r *run) readTasks() (n int, err error) {
 			return nil
 		}
 		n++
-		j := r.find(cells[0], b.start)
+		j := r.find(bounded(cells[0]), b.start)
 		if j < 0 {
 			return fmt.Errorf("job %s is not in %s", cells[0], files.Jobs)
 		}
@@ -291,7 +292,7 @@ func (r *run) readTasks() (n int, err error) {
 		r.busy.add(b.start, b.end)
 		slot, outcome := int(b.slot), 0
 		if _, known := r.slots[slot]; !known {
-			r.slots[slot] = cells[1] + "/" + cells[2]
+			r.slots[slot] = bounded(cells[1]) + "/" + cells[2]
 		}
 		if cells[5] != "finished" {
 			outcome = 1

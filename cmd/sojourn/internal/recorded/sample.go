@@ -89,7 +89,7 @@ func (s *sampler) note() string {
 }
 
 // A meter averages a number of things over time: how many of the intervals that it was given
-// contain an instant. It has at most 128 equal parts of the time, which become longer if an
+// contain an instant. It has at most 512 equal parts of the time, which become longer if an
 // interval ends later than was expected.
 type meter struct {
 	start, width float64
@@ -97,7 +97,7 @@ type meter struct {
 	last         float64   // the latest end
 }
 
-const meterParts = 128
+const meterParts = 512
 
 func newMeter(start, end float64) *meter {
 	return &meter{start: start, width: max((end-start)/meterParts, 1e-9), sum: make([]float64, meterParts), last: start}
@@ -138,6 +138,25 @@ func (m *meter) line(name string, per float64) page.Series {
 	}
 	if n := len(s.Y); n > 0 {
 		s.X, s.Y = append(s.X, m.last), append(s.Y, s.Y[n-1])
+	}
+	return s
+}
+
+// backlog returns the slot time of the jobs that have arrived, less what attempts have used, at the ends of the parts of the time.
+// What an attempt that was for nothing used is part of the slot time of its job.
+func (r *run) backlog(name string) page.Series {
+	s := page.Series{Name: name, X: page.Numbers{r.busy.start}, Y: page.Numbers{0}}
+	next, left := 0, 0.0
+	for k, sum := range r.busy.sum {
+		if r.busy.start+float64(k)*r.busy.width >= r.busy.last {
+			break
+		}
+		at := min(r.busy.start+float64(k+1)*r.busy.width, r.busy.last)
+		for ; next < len(r.jobs) && r.jobs[next].arrival <= at; next++ {
+			left += r.jobs[next].work
+		}
+		left -= sum
+		s.X, s.Y = append(s.X, at), append(s.Y, max(0, left))
 	}
 	return s
 }

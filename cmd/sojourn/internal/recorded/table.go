@@ -2,7 +2,6 @@ package recorded
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -111,7 +110,7 @@ func (c *compared) jobs() page.Table {
 	}
 	t.Help = "Sojourn time of each job under each policy, in seconds."
 	if len(order) > maxJobRows {
-		t.Help += fmt.Sprintf(" These are %d of %s jobs.", maxJobRows, format.Thousands(len(order)))
+		t.Of = format.Count(len(order), "job")
 		order = order[:maxJobRows]
 	}
 	for _, i := range order {
