@@ -98,7 +98,6 @@ type Pass struct {
 	wait    waitContext
 	t       *tenant
 	permit  *live.Permit
-	cancel  context.CancelCauseFunc
 	arrived time.Time
 
 	// Guarded by the lock of the door.
@@ -121,18 +120,62 @@ const (
 // A passKey asks for the pass of a door, or of the last one before the handler if that is nil.
 type passKey struct{ door *Door }
 
-// A waitContext is the context of Enter, and ends besides when the door refuses the request. What comes from it knows the pass.
+// A waitContext is the context of Enter, and ends besides when the door refuses the request. What comes from it knows the pass. Most requests need
+// not wait, or are not refused while they do: what makes the context end by itself is made when it is asked for.
 type waitContext struct {
 	context.Context
 	p *Pass
+
+	mu     sync.Mutex
+	inner  context.Context // that of Enter, until somebody waits for the end of c while the request may be refused
+	cancel context.CancelCauseFunc
+	over   bool // the request is not refused any more
 }
+
+// ends makes the context that can end by itself.
+func (c *waitContext) ends() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cancel == nil && !c.over {
+		c.inner, c.cancel = context.WithCancelCause(c.inner)
+	}
+	return c.inner
+}
+
+// end ends the context of a request that is refused while it waits.
+func (c *waitContext) end(cause error) {
+	c.ends()
+	c.cancel(cause)
+}
+
+// settle says that the request is not refused any more. When it is not here any more, what has been made ends.
+func (c *waitContext) settle(here bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over = true; !here && c.cancel != nil {
+		c.cancel(nil)
+	}
+}
+
+// now returns the context that says whether c has ended.
+func (c *waitContext) now() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.inner
+}
+
+// Done implements [context.Context].
+func (c *waitContext) Done() <-chan struct{} { return c.ends().Done() }
+
+// Err implements [context.Context].
+func (c *waitContext) Err() error { return c.now().Err() }
 
 // Value implements [context.Context].
 func (c *waitContext) Value(key any) any {
 	if k, ok := key.(passKey); ok && (k.door == nil || k.door == c.p.door) {
 		return c.p
 	}
-	return c.Context.Value(key)
+	return c.now().Value(key)
 }
 
 // Enter waits until the request is admitted. The caller must call Leave then, deferred, and work with the context of [Pass.Context]. If the
@@ -152,10 +195,8 @@ func (d *Door) enter(ctx context.Context, c *comer, q Request) (*Pass, error) {
 	}
 	name := poolName(q.Tenant, d.o.Paths)
 	p := &Pass{door: d, arrived: time.Now()}
-	p.wait.p = p
-	p.wait.Context, p.cancel = context.WithCancelCause(ctx)
+	p.wait.Context, p.wait.inner, p.wait.p = ctx, ctx, p
 	if err := d.arrive(p, c, name); err != nil {
-		p.cancel(nil)
 		return nil, err
 	}
 	if d.o.MaxWait > 0 {
@@ -176,6 +217,7 @@ func (d *Door) enter(ctx context.Context, c *comer, q Request) (*Pass, error) {
 	switch {
 	case err == nil && p.state == waits:
 		d.admit(p)
+		p.wait.settle(true)
 		return p, nil
 	case err == nil: // it was refused in this moment
 		p.permit.Leave(nil)
@@ -184,7 +226,7 @@ func (d *Door) enter(ctx context.Context, c *comer, q Request) (*Pass, error) {
 	}
 	t := p.t
 	d.depart(p)
-	p.cancel(nil)
+	p.wait.settle(false)
 	err = refusal(err, &q)
 	if r := (*Refusal)(nil); errors.As(err, &r) && r.Cause != nil { // the pool has refused it
 		d.refused++
@@ -235,7 +277,7 @@ func (p *Pass) Leave() {
 		return
 	}
 	p.permit.Leave(nil)
-	p.cancel(nil)
+	p.wait.settle(false)
 	if lacks {
 		d.mu.Lock()
 		defer d.mu.Unlock()

@@ -14,6 +14,7 @@ type line struct {
 	idle     int                // those of whom nobody is here or will come
 	ids      heap.Table[*tenant]
 	free     heap.Table[uint32]
+	gone     []*tenant        // forgotten ones, whose memory others use
 	largest  *heap.Heap[size] // of those of whom somebody waits
 	seq      uint64
 	waiting  int
@@ -34,6 +35,9 @@ type line struct {
 	admitted uint64
 	refused  uint64
 }
+
+// maxGone bounds how many forgotten tenants are kept for their memory.
+const maxGone = 64
 
 // A size is how much a tenant has here. The latest one to get there goes last.
 type size struct {
@@ -204,7 +208,12 @@ func (d *Door) tenant(name string) *tenant {
 		}
 	}
 	if t == nil {
-		t = &tenant{name: name, tag: d.at}
+		if k := len(d.gone) - 1; k >= 0 {
+			t, d.gone = d.gone[k], d.gone[:k]
+		} else {
+			t = new(tenant)
+		}
+		t.name, t.tag = name, d.at
 		t.id = heap.Allot(&d.ids, &d.free, t)
 		d.tenants[name] = t
 	}
@@ -217,6 +226,11 @@ func (d *Door) forget(t *tenant, whatever bool) {
 		delete(d.tenants, t.name)
 		d.idle--
 		heap.Release(&d.ids, &d.free, t.id)
+		if len(d.gone) < maxGone && cap(t.line) <= 32 {
+			clear(t.line)
+			*t = tenant{line: t.line[:0]}
+			d.gone = append(d.gone, t)
+		}
 	}
 }
 
@@ -280,7 +294,7 @@ func (d *Door) givenUp(name string, cause error) *Refusal {
 // send refuses a request that waits.
 func (d *Door) send(p *Pass, why error, after time.Duration) {
 	d.leaveLine(p)
-	p.cancel(d.refused503(why, after))
+	p.wait.end(d.refused503(why, after))
 }
 
 // leaveLine enters that a request does not wait any more, and was not admitted.
@@ -321,7 +335,9 @@ func (d *Door) depart(p *Pass) {
 	if d.waiting+d.running > 0 {
 		return
 	}
-	d.sweep(true) // nobody is here to whom a debt matters
+	if d.idle > 0 {
+		d.sweep(true) // nobody is here to whom a debt matters
+	}
 	if d.closed {
 		select {
 		case <-d.empty:

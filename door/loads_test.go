@@ -77,7 +77,7 @@ func TestLoads(t *testing.T) {
 // mean wait.
 func TestExpect(t *testing.T) {
 	long(t)
-	for _, load := range []doortest.Load{doortest.Flood, doortest.Hundreds, doortest.Single} {
+	for _, load := range []doortest.Load{doortest.Flood, doortest.Hundreds, doortest.Single, doortest.Tokens} {
 		r := doortest.Run(t, doortest.Door, load)
 		for _, kind := range slices.Sorted(maps.Keys(r.Waits)) {
 			w := r.Waits[kind]

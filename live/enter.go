@@ -10,7 +10,7 @@ import (
 // A Permit is a slot on which the goroutine works that has called [Pool.Enter]. Its methods may be called by several goroutines.
 type Permit struct {
 	h    *Handle
-	turn chan struct{} // closed when the permit has an attempt, or its job has ended without one
+	turn chan struct{} // closed when the permit has an attempt, or its job has ended without one; nil if that was so at once
 	late *time.Timer   // goes off when the time of the attempt and the grace are over; nil if there is no such time
 
 	// Guarded by the lock of the pool.
@@ -56,7 +56,7 @@ func (p *Pool) Enter(ctx context.Context, j Job) (*Permit, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
-	m := &Permit{turn: make(chan struct{})}
+	m := new(Permit)
 	j.permit = m
 	h, err := newHandle(ctx, p, &j)
 	if err != nil {
@@ -66,9 +66,10 @@ func (p *Pool) Enter(ctx context.Context, j Job) (*Permit, error) {
 	if _, _, err := p.submit(ctx, h, &j); err != nil {
 		return nil, err
 	}
-	select {
-	case <-m.turn:
-	default:
+	p.mu.Lock()
+	if m.a == nil && !h.ended {
+		m.turn = make(chan struct{})
+		p.mu.Unlock()
 		over := h.waits(ctx)
 		select {
 		case <-m.turn:
@@ -76,8 +77,8 @@ func (p *Pool) Enter(ctx context.Context, j Job) (*Permit, error) {
 			p.cancel(h, context.Cause(ctx))
 		}
 		over()
+		p.mu.Lock()
 	}
-	p.mu.Lock()
 	err = h.err // the job has ended, or is about to
 	if m.a != nil {
 		m.late = p.limit(m.a)
@@ -117,5 +118,12 @@ func (m *Permit) Leave(err error) {
 func (m *Permit) grant(a *attempt) {
 	m.a, m.ctx = a, a.ctx
 	m.h.pool.busy.Add(1)
-	close(m.turn)
+	m.call()
+}
+
+// call wakes the caller of Enter, if it waits. The lock is held.
+func (m *Permit) call() {
+	if m.turn != nil {
+		close(m.turn)
+	}
 }

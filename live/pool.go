@@ -384,7 +384,7 @@ func (p *Pool) finish(h *Handle) {
 		close(h.done)
 	}
 	if h.permit != nil && h.first.h == nil {
-		close(h.permit.turn)
+		h.permit.call()
 	}
 	m := h.more.get()
 	if m.stop != nil {

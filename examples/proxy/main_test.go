@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -96,16 +95,12 @@ func TestProxy(t *testing.T) {
 	go e.run(ctx)
 	server := httptest.NewServer(e)
 	defer server.Close()
-	target, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
 	const inFlight = 4
-	d, err := newDoor(inFlight)
+	d, handler, err := proxy(server.URL, inFlight)
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := httptest.NewServer(d.Wrap(proxy(target)))
+	front := httptest.NewServer(handler)
 	defer front.Close()
 	post := func(key, body string) (int, string) {
 		r, err := http.NewRequest("POST", front.URL+"/v1/completions", strings.NewReader(body))

@@ -6,6 +6,7 @@ import "github.com/sojourn-sched/sojourn"
 // are in pages, so that they share what has to be read from memory, and most of what a map costs.
 type ids struct {
 	pages map[sojourn.JobID]*idPage // by ID / idsPerPage
+	spare *idPage                   // that has no job any more; nil if there is none
 }
 
 const idsPerPage = 16
@@ -28,7 +29,9 @@ func (t *ids) add(id sojourn.JobID, handle uint32) {
 		if t.pages == nil {
 			t.pages = make(map[sojourn.JobID]*idPage)
 		}
-		p = new(idPage)
+		if p, t.spare = t.spare, nil; p == nil {
+			p = new(idPage)
+		}
 		t.pages[id/idsPerPage] = p
 	}
 	p[id%idsPerPage] = handle + 1
@@ -39,5 +42,6 @@ func (t *ids) remove(id sojourn.JobID) {
 	p[id%idsPerPage] = 0
 	if *p == (idPage{}) {
 		delete(t.pages, id/idsPerPage)
+		t.spare = p
 	}
 }
