@@ -54,6 +54,30 @@ func (p trapped) DeleteMsg(ctx context.Context, seq uint64) error {
 	return p.call(func() error { return p.Stream.DeleteMsg(ctx, seq) })
 }
 
+// pair returns two queues of one name, with a server of their own.
+func pair(t *testing.T) (queues [2]*Queue) {
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, DontListen: true, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(time.Minute) {
+		t.Fatal("the server does not start")
+	}
+	conn, err := nats.Connect("", nats.InProcessServer(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	for i := range queues {
+		if queues[i], err = New(t.Context(), conn, "jobs", Options{Attempts: 2, Delay: func(int) time.Duration { return time.Hour }}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return queues
+}
+
 // A gate dies, or is stopped and goes on much later, before and behind each step of a release. Meanwhile a worker has run all that was
 // let go, the window of duplicates is over, and another gate lets go what it finds. Each task is let go once.
 func TestEachStepOfARelease(t *testing.T) {
@@ -71,26 +95,7 @@ func TestEachStepOfARelease(t *testing.T) {
 
 func testStep(t *testing.T, step int, behind, stopped bool) {
 	ctx := t.Context()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, DontListen: true, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	defer s.Shutdown()
-	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("the server does not start")
-	}
-	conn, err := nats.Connect("", nats.InProcessServer(s))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	var queues [2]*Queue
-	for i := range queues {
-		if queues[i], err = New(ctx, conn, "jobs", Options{}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	queues := pair(t)
 	first, second := queues[0], queues[1]
 	for _, x := range []js.Stream{first.held, first.work} {
 		c := x.CachedInfo().Config
@@ -163,7 +168,7 @@ func testStep(t *testing.T, step int, behind, stopped bool) {
 	}
 	held := first.held
 	first.api, first.held = p, trapped{held, p}
-	err = first.Release(ctx, "b")
+	err := first.Release(ctx, "b")
 	if p.left > 0 {
 		t.Fatal("the trap was not sprung")
 	}
@@ -186,5 +191,78 @@ func testStep(t *testing.T, step int, behind, stopped bool) {
 	}
 	if info, err := held.Info(ctx); err != nil || info.State.Msgs != 0 {
 		t.Errorf("the held stream has %v, %v, want none", info, err)
+	}
+}
+
+// A task fails before the gate knows that it has let it go, between two steps of the release: it is held again, or dead, and the gate is told.
+func TestFailsDuringARelease(t *testing.T) {
+	for _, at := range []struct {
+		step   int
+		behind bool
+	}{{2, true}, {3, false}, {3, true}} {
+		for _, last := range []bool{false, true} {
+			t.Run(fmt.Sprintf("step %d, behind %v, last attempt %v", at.step, at.behind, last), func(t *testing.T) {
+				t.Parallel()
+				ctx := t.Context()
+				queues := pair(t)
+				q, other := queues[0], queues[1]
+				if err := q.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: "a"}); err != nil {
+					t.Fatal(err)
+				}
+				if _, _, err := q.Lock(ctx, "me"); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := q.Tasks(ctx); err != nil {
+					t.Fatal(err)
+				}
+				work := func() error {
+					ctx, stop := context.WithCancel(ctx)
+					defer stop()
+					failed := errors.New("it fails")
+					if last {
+						failed = ErrDrop
+					}
+					done := make(chan struct{})
+					go func() { defer close(done); _ = other.Work(ctx, 1, func(context.Context, Task) error { return failed }) }()
+					for {
+						_, err := other.work.GetLastMsgForSubject(ctx, "sojourn.jobs.work.a")
+						if errors.Is(err, js.ErrMsgNotFound) {
+							break
+						}
+						time.Sleep(5 * time.Millisecond)
+					}
+					stop()
+					<-done
+					return q.view.held.catchUp(context.WithoutCancel(ctx))
+				}
+				p := &trap{JetStream: q.api, left: at.step, behind: at.behind, spring: work}
+				held := q.held
+				q.api, q.held = p, trapped{held, p}
+				if err := q.Release(ctx, "a"); err != nil {
+					t.Fatal(err)
+				}
+				q.api, q.held = p.JetStream, held
+				want, state := gate.Failed, gate.Held
+				if last {
+					want, state = gate.Dropped, gate.Gone
+				}
+				for told := false; !told; {
+					notes, err := q.Notes(ctx)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, n := range notes {
+						told = told || n.Kind == want && n.Task == "a" && (last || n.After > 50*time.Minute)
+					}
+				}
+				if got, err := q.State(ctx, "a"); err != nil || got != state {
+					t.Errorf("state %v, error %v, want %v", got, err, state)
+				}
+				tasks, err := q.Tasks(ctx)
+				if err != nil || !last && (len(tasks) != 1 || tasks[0].State != gate.Held) || last && len(tasks) > 0 {
+					t.Errorf("tasks %v, error %v, want %v", tasks, err, state)
+				}
+			})
+		}
 	}
 }

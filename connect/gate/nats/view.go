@@ -98,8 +98,8 @@ type view struct {
 	told bool          // all that was there at first
 
 	mu       sync.Mutex
-	tasks    []gate.Task    // that are held, in order; Gone: it is not held any more
-	at       map[string]int // index of tasks
+	tasks    []gate.Task // that are held, in order; Gone: it is not held any more
+	at       map[string]place
 	jobs     map[string]gate.Job
 	released map[string]*released
 	messages map[uint64]string        // of the work stream
@@ -107,6 +107,12 @@ type view struct {
 	servers  map[string]crewState
 	inbox    []gate.Note
 	news     chan struct{} // the inbox has some
+}
+
+// A place is where a held task is.
+type place struct {
+	index   int    // of tasks
+	message uint64 // of the held stream
 }
 
 // A released task is in the work stream.
@@ -130,7 +136,7 @@ func (q *Queue) lead(ctx context.Context) (*view, error) {
 		return v, q.claim(ctx, v)
 	}
 	q.leave()
-	v = &view{id: rand.Text(), term: term, prefix: q.prefix, at: map[string]int{}, jobs: map[string]gate.Job{}, released: map[string]*released{}, messages: map[uint64]string{},
+	v = &view{id: rand.Text(), term: term, prefix: q.prefix, at: map[string]place{}, jobs: map[string]gate.Job{}, released: map[string]*released{}, messages: map[uint64]string{},
 		early: map[uint64]time.Duration{}, servers: map[string]crewState{}, news: make(chan struct{}, 1)}
 	if err := q.start(ctx, v); err != nil {
 		v.stop()
@@ -192,12 +198,11 @@ func (q *Queue) leave() {
 // behind, whether or not that is still there. No window of time is in this.
 func (q *Queue) claim(ctx context.Context, v *view) error {
 	for v.last == 0 {
-		start := time.Now()
 		info, err := q.look(ctx)
 		if err != nil {
 			return err
 		}
-		v.skew = info.TimeStamp.Sub(start.Add(time.Since(start) / 2))
+		v.skew = time.Until(info.TimeStamp) // the true one is that or more, so that no task is let go too early
 		let, err := q.work.GetLastMsgForSubject(ctx, q.prefix+"let")
 		switch {
 		case errors.Is(err, js.ErrMsgNotFound):
@@ -298,10 +303,10 @@ func (v *view) adopt(id string, m *js.RawStreamMsg) {
 func (v *view) list(there map[string]bool) []gate.Task {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.tasks) > 2*len(v.at)+window {
+	if len(v.tasks) > len(v.at) {
 		v.tasks = slices.DeleteFunc(v.tasks, func(t gate.Task) bool { return t.State == gate.Gone })
 		for i := range v.tasks {
-			v.at[v.tasks[i].ID] = i
+			v.at[v.tasks[i].ID] = place{i, v.at[v.tasks[i].ID].message}
 		}
 	}
 	tasks := slices.Clone(v.tasks)
@@ -342,8 +347,10 @@ func (q *Queue) Release(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if v.isReleased(id) {
-		return nil // by an earlier call, whose answer was lost
+	if v.isReleased(id) { // by an earlier call, whose answer was lost
+		if _, err := q.work.GetLastMsgForSubject(ctx, q.prefix+"work."+id); !errors.Is(err, js.ErrMsgNotFound) {
+			return err
+		}
 	}
 	if !token(id) {
 		return gate.ErrGone
@@ -390,11 +397,15 @@ func (v *view) isReleased(id string) bool {
 func (v *view) release(id string, message, held uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	i, ok := v.at[id]
+	p, ok := v.at[id]
 	if !ok {
 		return // it is found in the work stream, if it is there
 	}
-	r := &released{task: v.tasks[i], message: message, held: held}
+	if p.message > held {
+		v.fail(id, 0) // it has failed before this gate knew that it was let go
+		return
+	}
+	r := &released{task: v.tasks[p.index], message: message, held: held}
 	r.task.State, r.task.NotBefore = gate.Released, time.Time{}
 	v.unhold(id)
 	v.released[id], v.messages[message] = r, id
@@ -413,8 +424,8 @@ func (v *view) forget(id string) {
 
 // unhold, and what follows, are called with the lock.
 func (v *view) unhold(id string) {
-	if i, ok := v.at[id]; ok {
-		v.tasks[i] = gate.Task{State: gate.Gone}
+	if p, ok := v.at[id]; ok {
+		v.tasks[p.index] = gate.Task{State: gate.Gone}
 		delete(v.at, id)
 	}
 }
@@ -493,15 +504,20 @@ func (v *view) enter(m js.Msg, meta *js.MsgMetadata) {
 	}
 	t := v.task(id, h, meta.Timestamp)
 	v.unhold(id)
-	v.at[id] = len(v.tasks)
+	v.at[id] = place{len(v.tasks), meta.Sequence.Stream}
 	v.tasks = append(v.tasks, t)
 	if r == nil {
 		v.tell(gate.Note{Kind: gate.Added, Tasks: []gate.Task{t}})
 		return
 	}
-	v.end(id, gate.Failed, length(h, headTook))
+	v.fail(id, length(h, headTook))
+}
+
+// fail tells that a task has failed, which is held again.
+func (v *view) fail(id string, took time.Duration) {
+	v.end(id, gate.Failed, took)
 	if last := len(v.inbox) - 1; last >= 0 {
-		v.inbox[last].After = max(0, time.Until(t.NotBefore))
+		v.inbox[last].After = max(0, time.Until(v.tasks[v.at[id].index].NotBefore))
 	}
 }
 

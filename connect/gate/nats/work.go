@@ -186,13 +186,20 @@ func (q *Queue) back(ctx context.Context, m js.Msg, subject string, header nats.
 		if err != nil {
 			return err
 		}
-		o := []js.PublishOpt{js.WithMsgID(subject + "." + strconv.FormatUint(meta.Sequence.Stream, 10))}
-		if strings.HasPrefix(subject, "held.") {
-			o = append(o, js.WithExpectLastSequencePerSubject(0))
+		after := uint64(0)
+		last, err := q.held.GetLastMsgForSubject(ctx, q.prefix+subject)
+		switch {
+		case err == nil && last.Header.Get(headGone) != "":
+			return nil // it is being deleted
+		case err == nil && attempt(last.Header) > attempt(m.Headers()):
+			there = true // by an earlier call, or by another worker
+			return nil
+		case err == nil:
+			after = last.Sequence // the gate has let it go, and deletes that one in this moment
+		case !errors.Is(err, js.ErrMsgNotFound):
+			return err
 		}
-		if _, err = q.api.PublishMsg(ctx, &nats.Msg{Subject: q.prefix + subject, Header: header, Data: m.Data()}, o...); refused(err) {
-			err = nil // an earlier call, or another worker, has put it back
-		}
+		_, err = q.api.PublishMsg(ctx, &nats.Msg{Subject: q.prefix + subject, Header: header, Data: m.Data()}, js.WithExpectLastSequencePerSubject(after))
 		there = err == nil
 		return err
 	})
