@@ -13,8 +13,10 @@ type plan struct {
 	slots  int // charges that are outstanding at a time, at most
 	steps  int
 	credit uint64
-	zero   bool // costs may be 0
-	exact  bool // costs are known at the start, and nothing is lost
+	window uint64 // of Near, if near
+	near   bool   // some work is local, and goes first
+	zero   bool   // costs may be 0
+	exact  bool   // costs are known at the start, and nothing is lost
 	flows  []member
 }
 
@@ -73,6 +75,10 @@ func run(p plan, next choice) (bad string, since, interval float64) {
 	draw := func(most int64) int64 { return least + int64(next(int(most-least+1))) }
 	for range p.steps {
 		turn, ok := f.Least()
+		if p.near {
+			local := next(len(flows) + 1) // of one flow, or of none
+			turn, ok = f.Near(p.window, func(n flow.Flow) bool { return local < len(flows) && n == flows[local] })
+		}
 		start := 0
 		if ok && len(busy) < p.slots {
 			start = 1
@@ -122,18 +128,18 @@ func run(p plan, next choice) (bad string, since, interval float64) {
 				}
 				q.low, q.high, q.behind, q.far = min(q.low, d), max(q.high, d), min(q.behind, e), max(q.far, e)
 				ci, cj := x.most*y.weight, y.most*x.weight
-				n := int64(p.slots)
+				n, q0 := int64(p.slots), int64(p.window)*x.weight*y.weight
 				if q.level {
-					up, down := ci+(n-1)*max(ci, cj), cj+(n-1)*max(ci, cj)
+					up, down := ci+(n-1)*max(ci, cj)+q0, cj+(n-1)*max(ci, cj)+q0
 					since = max(since, float64(q.high)/float64(up), float64(-q.low)/float64(down))
 					if q.high > up || -q.low > down {
 						bad = fmt.Sprintf("flows %d and %d, level before: %d..%d over the product of their weights, want %d..%d", i, j, q.low, q.high, -down, up)
 					}
-					if p.exact && (q.far > ci || -q.behind > cj) {
-						bad = fmt.Sprintf("flows %d and %d, level before, have started %d..%d over the product of their weights, want %d..%d", i, j, q.behind, q.far, -cj, ci)
+					if p.exact && (q.far > ci+q0 || -q.behind > cj+q0) {
+						bad = fmt.Sprintf("flows %d and %d, level before, have started %d..%d over the product of their weights, want %d..%d", i, j, q.behind, q.far, -cj-q0, ci+q0)
 					}
 				}
-				most := 2*n*(ci+cj) + int64(p.credit)*(x.weight+y.weight)
+				most := 2*n*(ci+cj) + 2*q0 + int64(p.credit)*(x.weight+y.weight)
 				interval = max(interval, float64(q.high-q.low)/float64(most))
 				if q.high-q.low > most {
 					bad = fmt.Sprintf("flows %d and %d: %d apart over the product of their weights, want at most %d", i, j, q.high-q.low, most)
@@ -160,6 +166,8 @@ func exhaust(t *testing.T, more int) {
 		{slots: 2, steps: 6, flows: []member{{1, 1, 1}, {1, 2, 1}, {1, 1, 2}}},
 		{slots: 1, steps: 7, flows: []member{{1, 1, 0}, {1, 1, 0}}, zero: true},
 		{slots: 3, steps: 7, flows: []member{{1, 2, 0}, {2, 1, 0}}, exact: true},
+		{slots: 1, steps: 5, flows: []member{{1, 2, 0}, {2, 1, 0}}, exact: true, near: true, window: 1},
+		{slots: 2, steps: 5, flows: []member{{1, 1, 0}, {1, 1, 0}}, near: true, window: 2, credit: 1},
 	} {
 		p.steps += more
 		runs, since, interval := 0, 0.0, 0.0
@@ -199,6 +207,9 @@ func TestBound(t *testing.T) {
 		p := plan{slots: 1 + r.IntN(4), steps: 200, zero: r.IntN(4) == 0, exact: r.IntN(2) == 0}
 		if r.IntN(2) == 0 {
 			p.credit = uint64(r.IntN(50))
+		}
+		if p.near = r.IntN(2) == 0; p.near {
+			p.window = []uint64{0, 1, 5, 100}[r.IntN(4)]
 		}
 		p.zero = p.zero && !p.exact
 		for range 2 + r.IntN(4) {

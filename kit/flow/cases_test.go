@@ -447,3 +447,56 @@ func TestTwoTenants(t *testing.T) {
 		t.Errorf("alice had %d s and bob %d s, want 2990 and 997", x, y)
 	}
 }
+
+// Two workers have the prefixes of half of six tenants each in their caches. A call of a tenant has 1 to 20 tokens, and takes four times as long where its
+// prefix is not. All tenants always have calls. With Least about half of the calls find their prefix, and with Near and a window of 20 tokens nearly all: more tokens
+// are served, no worker ever idles, and the tenants stay within the window and what two calls may cost.
+func TestNear(t *testing.T) {
+	serve := func(window uint64) (hits, calls int, tokens uint64, apart uint64) {
+		r := rand.New(rand.NewPCG(1, 1))
+		f := flow.New(flow.Options{})
+		var flows []flow.Flow
+		for i := range 6 {
+			n, err := f.Join(flow.Root, fmt.Sprint(i), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.SetActive(n, true)
+			flows = append(flows, n)
+		}
+		var free [2]uint64 // when each worker is free
+		var each [6]uint64
+		for min(free[0], free[1]) < 100_000 {
+			w := 0
+			if free[1] < free[0] {
+				w = 1
+			}
+			cached := func(n flow.Flow) bool { return slices.Index(flows, n)%2 == w }
+			n, _ := f.Near(window, cached)
+			cost := 1 + r.Uint64N(20)
+			f.Charge(n, cost)
+			f.Correct(n, cost, cost)
+			each[slices.Index(flows, n)] += cost
+			tokens += cost
+			apart = max(apart, slices.Max(each[:])-slices.Min(each[:]))
+			if calls++; cached(n) {
+				hits++
+				free[w] += cost
+			} else {
+				free[w] += 4 * cost
+			}
+		}
+		return hits, calls, tokens, apart
+	}
+	var served [3]uint64
+	for i, window := range []uint64{0, 5, 20} {
+		hits, calls, tokens, apart := serve(window)
+		t.Logf("window %3d: %.2f of the calls find their prefix, %d tokens are served, tenants are %d apart at most", window, float64(hits)/float64(calls), tokens, apart)
+		if served[i] = tokens; apart > window+20 {
+			t.Errorf("window %d: tenants are %d apart, want at most %d", window, apart, window+20)
+		}
+	}
+	if served[2] < 2*served[0] || served[1] <= served[0] {
+		t.Errorf("served %v tokens, want twice as many with the window of 20 as without one", served)
+	}
+}

@@ -37,6 +37,7 @@
 //	Leave      T_i is kept while it is above v, and no more than the flows that are there are kept: if there
 //	           are more, v passes to the least one
 //	Least      the least tag; then who was never charged; then who was charged longest ago
+//	Near       the first, in this order, of those with local work whose tag is at most the least one + Q
 //
 // A cost of 0 counts as 1, and one above 2^63-1 as that. A tag is rounded up to a whole multiple of 1/w_i
 // when it is raised, which is less than the least cost. All else is exact. There is no time but virtual
@@ -55,6 +56,9 @@
 //
 // Level means that both had the same tag and nothing out. The bounds hold whatever is expected, and whatever
 // other flows do: TestBoundExhaustive (all runs of small plans), TestBound.
+//
+// Let Near be followed instead, with a window Q. Work that is local, such as a call whose prefix is cached on the worker that asks, goes first among
+// flows within the window. Then the first and the third bound grow by Q, and the second one by 2 Q (TestBound).
 //
 // docs/theory/flow.md has the proof.
 //

@@ -66,6 +66,16 @@ func (p *pair) check(t *rapid.T) {
 	if ok != (want != nil) || ok && p.of[want] != got {
 		t.Fatalf("Least is %q, %v, want %q", pathOf(p.f, got), ok, want.path())
 	}
+	window, local, near := costs.Draw(t, "window"), map[*flowStruct]bool{}, map[flow.Flow]bool{}
+	for _, f := range p.all() {
+		local[f] = rapid.Bool().Draw(t, "local")
+		near[p.of[f]] = local[f]
+	}
+	want = p.w.near(window, local)
+	got, ok = p.f.Near(window, func(n flow.Flow) bool { return near[n] })
+	if ok != (want != nil) || ok && p.of[want] != got {
+		t.Fatalf("Near is %q, %v, want %q", pathOf(p.f, got), ok, want.path())
+	}
 	for _, f := range p.all() {
 		s := p.f.Explain(p.of[f])
 		before := 0

@@ -222,6 +222,30 @@ func (w *world) least() *flowStruct {
 	return f
 }
 
+// near is least where the first of the flows goes first that are local and within the window at each level.
+func (w *world) near(window uint64, local map[*flowStruct]bool) *flowStruct {
+	var find func(f *flowStruct) *flowStruct
+	find = func(f *flowStruct) *flowStruct {
+		if len(f.below) == 0 && local[f] {
+			return f
+		}
+		busy := f.busy()
+		for _, b := range busy {
+			end := new(big.Rat).Add(busy[0].tag, new(big.Rat).SetInt(new(big.Int).SetUint64(window)))
+			if b.tag.Cmp(end) <= 0 {
+				if found := find(b); found != nil {
+					return found
+				}
+			}
+		}
+		return nil
+	}
+	if f := find(w.root); f != nil {
+		return f
+	}
+	return w.least()
+}
+
 func (f *flowStruct) path() string {
 	if f == nil || f.up == nil {
 		return ""
