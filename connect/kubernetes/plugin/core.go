@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"cmp"
+	"container/list"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,14 +40,18 @@ type core struct {
 	plugin   *Plugin
 
 	ready   bool // all that was there at the start is known
-	jobs    map[types.UID]*job
+	jobs    map[owner]*job
 	byID    map[sojourn.JobID]*job
 	pods    map[types.UID]*pod // of Jobs, until they end
-	shapes  map[string]*shape
+	shapes  map[string]*shape  // of pods that wait or are in flight, and those that are full
+	full    []*shape
+	hopeful int       // pods that wait and may fit
 	touched []*job    // to look at in settle
 	flying  []*pod    // in flight
 	called  bool      // kube-scheduler has tried a pod: this replica leads
 	looked  time.Time // when the last tick was
+	next    time.Time // when the next look is due, unless there may be more room than at the version seen
+	seen    int
 
 	free     []sojourn.SlotID // free tokens
 	spare    []sojourn.SlotID // numbers of tokens that are gone
@@ -58,18 +63,24 @@ type core struct {
 	nextSlot sojourn.SlotID
 }
 
+// An owner is what tells Jobs apart. A pod of another namespace that names the UID of a Job is none of its pods.
+type owner struct {
+	space string
+	uid   types.UID
+}
+
 // A job is a Job, and a job of the policy from its first pod on. Its tasks stand for any of its pods.
 type job struct {
 	obj     *batchv1.Job // nil while it is not known
 	id      sojourn.JobID
 	spec    *sojourn.Job
-	done    int      // pods that had succeeded when it arrived
-	fresh   uint32   // tasks from here on are held, and never were ready
-	idle    []uint32 // other tasks that are held
-	pending []uint32 // tasks that are ready
-	queue   []*pod   // that wait, the oldest first
-	blocked bool     // its first pod would not fit
-	said    string   // why its pods pass
+	done    int       // pods that had succeeded when it arrived
+	fresh   uint32    // tasks from here on are held, and never were ready
+	idle    []uint32  // other tasks that are held
+	pending []uint32  // tasks that are ready
+	queue   list.List // of the pods that wait, the oldest first
+	blocked bool      // its first pod would not fit
+	said    string    // why its pods pass
 	touched bool
 }
 
@@ -87,6 +98,7 @@ type pod struct {
 	obj     *corev1.Pod
 	job     *job
 	shape   *shape
+	at      *list.Element // in the queue of its job, while it waits
 	state   state
 	a       sojourn.Assignment // while picked or placed
 	since   time.Time          // when it came, or was picked
@@ -95,7 +107,9 @@ type pod struct {
 
 // A shape is what pods have in common that fit on the same nodes.
 type shape struct {
+	key     string
 	waiting int // pods
+	flying  int // pods
 	blocked []*job
 	full    bool // none fits
 	misses  int  // since the last fit, after what might have made room
@@ -107,7 +121,7 @@ type shape struct {
 func newCore(policy sojourn.Policy, name string, limits kubernetes.Limits, p *Plugin, now func() sojourn.Time) (*core, error) {
 	c := &core{
 		name: name, limits: limits, truth: account.New(policy), plugin: p,
-		jobs: map[types.UID]*job{}, byID: map[sojourn.JobID]*job{}, pods: map[types.UID]*pod{}, shapes: map[string]*shape{},
+		jobs: map[owner]*job{}, byID: map[sojourn.JobID]*job{}, pods: map[types.UID]*pod{}, shapes: map[string]*shape{},
 	}
 	if c.features = sojourn.Supports(c.truth); c.features&sojourn.FeatureHeld == 0 {
 		return nil, errors.New("the policy makes promises about slots, which are not known here")
@@ -124,15 +138,18 @@ func (c *core) must(ev sojourn.Event) {
 	}
 }
 
-// job returns the Job of a UID, which may not be known.
-func (c *core) job(uid types.UID) *job {
-	j := c.jobs[uid]
+// job returns the Job of an owner, which may not be known.
+func (c *core) job(o owner) *job {
+	j := c.jobs[o]
 	if j == nil {
 		j = &job{}
-		c.jobs[uid] = j
+		c.jobs[o] = j
 	}
 	return j
 }
+
+// first returns the pod of a job that has waited for longest. One waits.
+func (j *job) first() *pod { return j.queue.Front().Value.(*pod) }
 
 // jobSeen hears of a Job, in whatever state.
 func (c *core) jobSeen(o *batchv1.Job) {
@@ -140,11 +157,16 @@ func (c *core) jobSeen(o *batchv1.Job) {
 		c.jobGone(o)
 		return
 	}
-	j := c.job(o.UID)
+	j := c.job(owner{o.Namespace, o.UID})
+	known := j.obj != nil
 	j.obj = o
 	c.touch(j)
-	for _, p := range slices.Clone(j.queue) {
-		if p.obj.Spec.NodeName != "" {
+	if known {
+		return
+	}
+	for at := j.queue.Front(); at != nil; { // pods that have a node wait only while their Job is not known
+		p := at.Value.(*pod)
+		if at = at.Next(); p.obj.Spec.NodeName != "" {
 			c.place(p)
 		}
 	}
@@ -152,11 +174,12 @@ func (c *core) jobSeen(o *batchv1.Job) {
 
 // jobGone hears that a Job needs no more pods.
 func (c *core) jobGone(o *batchv1.Job) {
-	j := c.jobs[o.UID]
+	of := owner{o.Namespace, o.UID}
+	j := c.jobs[of]
 	if j == nil {
 		return
 	}
-	delete(c.jobs, o.UID)
+	delete(c.jobs, of)
 	delete(c.byID, j.id)
 	j.obj = nil
 	if c.live(j) {
@@ -181,7 +204,7 @@ func (c *core) arrive(j *job) error {
 		return err
 	}
 	spec.ID, spec.Phases[0].Held = c.nextJob+1, true
-	if p := j.queue[0].obj.Spec.Priority; p != nil && c.features&sojourn.FeaturePriority != 0 {
+	if p := j.first().obj.Spec.Priority; p != nil && c.features&sojourn.FeaturePriority != 0 {
 		spec.Priority = *p
 	}
 	ev := sojourn.Event{Kind: sojourn.JobArrived, Job: spec}
@@ -217,10 +240,10 @@ func (c *core) enrol(j *job) bool {
 func (c *core) passAll(j *job, why string) {
 	if j.said != why {
 		j.said = why
-		c.plugin.word(j.queue[0].obj, "NotOrdered", "pods of this Job are scheduled as without the policy: "+why)
+		c.plugin.word(j.first().obj, "NotOrdered", "pods of this Job are scheduled as without the policy: "+why)
 	}
-	for _, p := range slices.Clone(j.queue) {
-		c.pass(p)
+	for j.queue.Len() > 0 {
+		c.pass(j.first())
 	}
 }
 
@@ -255,10 +278,10 @@ func (c *core) task(j *job) (uint32, bool) {
 
 // sync makes as many tasks of a job ready as pods of it may start at once.
 func (c *core) sync(j *job) {
-	if len(j.queue) > 0 && !c.enrol(j) || !c.live(j) {
+	if j.queue.Len() > 0 && !c.enrol(j) || !c.live(j) {
 		return
 	}
-	want := min(len(j.queue), window)
+	want := min(j.queue.Len(), window)
 	if j.blocked {
 		want = 0
 	}
@@ -317,12 +340,13 @@ func (c *core) pod(o *corev1.Pod) {
 	}
 	turn := o.Status.NominatedNodeName != "" && p.obj != nil && p.obj.Status.NominatedNodeName == "" // by preemption, or since it is kept
 	p.obj = o
-	switch owner := jobOf(o); {
-	case p.state == waiting && owner == nil: // its Job was deleted, and left it
+	switch of := jobOf(o); {
+	case p.state == waiting && of == nil: // its Job was deleted, and left it
 		c.pass(p)
-	case p.state == unseen && owner != nil && len(o.Spec.SchedulingGates) == 0:
-		p.job = c.job(owner.UID)
-		c.wait(p, len(p.job.queue))
+	case p.state == unseen && of != nil && len(o.Spec.SchedulingGates) == 0:
+		p.job = c.job(owner{o.Namespace, of.UID})
+		c.wait(p)
+		p.at = p.job.queue.PushBack(p)
 	}
 	switch {
 	case o.Spec.NodeName != "":
@@ -348,23 +372,43 @@ func (c *core) grown() {
 	}
 }
 
-// wait puts a pod into the queue of its job.
-func (c *core) wait(p *pod, at int) {
+// wait has a pod wait with all of its shape. Its caller puts it into the queue of its job.
+func (c *core) wait(p *pod) {
 	key := shapeOf(p.obj)
 	if c.shapes[key] == nil {
-		c.shapes[key] = &shape{}
+		c.shapes[key] = &shape{key: key}
 	}
 	p.state, p.shape = waiting, c.shapes[key]
 	p.shape.waiting++
-	p.job.queue = slices.Insert(p.job.queue, at, p)
+	if !p.shape.full {
+		c.hopeful++
+	}
 	c.touch(p.job)
 }
 
 // withdraw takes a pod out of the queue of its job.
 func (c *core) withdraw(p *pod) {
-	p.job.queue = slices.DeleteFunc(p.job.queue, func(q *pod) bool { return q == p })
+	p.job.queue.Remove(p.at)
 	p.shape.waiting--
+	if !p.shape.full {
+		c.hopeful--
+	}
+	c.tidy(p.shape)
 	c.touch(p.job)
+}
+
+// land notes that a pod is not in flight any more, which was with a shape.
+func (c *core) land(p *pod, s *shape) {
+	c.flying = slices.DeleteFunc(c.flying, func(q *pod) bool { return q == p })
+	s.flying--
+	c.tidy(s)
+}
+
+// tidy forgets a shape that no pod has, once nothing is to be remembered of it.
+func (c *core) tidy(s *shape) {
+	if s.waiting+s.flying == 0 && !s.full {
+		delete(c.shapes, s.key)
+	}
 }
 
 // token returns a new token, which the policy is told of.
@@ -400,7 +444,7 @@ func (c *core) settle() time.Duration {
 	sleep := min(c.expire(now), c.look(now))
 	c.syncAll()
 	for tokens := min(max(c.fits, 1), window) - len(c.flying); ; {
-		if tokens <= 0 || !c.open() {
+		if tokens <= 0 || c.hopeful == 0 {
 			c.fund(0)
 			break
 		}
@@ -435,20 +479,10 @@ func (c *core) settle() time.Duration {
 	return max(0, sleep)
 }
 
-// open reports whether a pod waits that may fit.
-func (c *core) open() bool {
-	for _, s := range c.shapes { //sojourn:unordered
-		if s.waiting > 0 && !s.full {
-			return true
-		}
-	}
-	return false
-}
-
 // pick lets the first pod of a job start, unless it would not fit.
 func (c *core) pick(a sojourn.Assignment, now time.Time) bool {
 	j := c.byID[a.Task.Job]
-	p := j.queue[0]
+	p := j.first()
 	j.pending = slices.DeleteFunc(j.pending, func(i uint32) bool { return i == a.Task.Index })
 	c.free = slices.DeleteFunc(c.free, func(id sojourn.SlotID) bool { return id == a.Slot })
 	c.busy++
@@ -461,6 +495,7 @@ func (c *core) pick(a sojourn.Assignment, now time.Time) bool {
 		}
 		return false
 	}
+	p.shape.flying++
 	c.withdraw(p)
 	p.state, p.since, p.version = picked, now, c.version
 	c.flying = append(c.flying, p)
@@ -481,31 +516,39 @@ func (c *core) give(p *pod, ev sojourn.Event) {
 
 // look lets pods try again whose shape may fit now. It returns how long to wait for the next look.
 func (c *core) look(now time.Time) time.Duration {
+	if c.version == c.seen && now.Before(c.next) {
+		return c.next.Sub(now)
+	}
 	sleep := driver.Never
 	var freed []*job
-	for key, s := range c.shapes { //sojourn:unordered sorted below
-		if s.full {
-			wait := min(firstLook<<min(2*(s.looks-1), 20), lastLook)
-			if c.version != s.version {
-				wait = min(firstLook<<min(s.misses-1, 20)-firstLook, time.Second)
-			}
-			if left := s.missed.Add(wait).Sub(now); left > 0 {
-				sleep = min(sleep, left)
-				continue
-			}
-			s.full = false
+	c.full = slices.DeleteFunc(c.full, func(s *shape) bool {
+		if left := c.due(s).Sub(now); left > 0 {
+			sleep = min(sleep, left)
+			return false
 		}
+		s.full = false
+		c.hopeful += s.waiting
 		freed = append(freed, s.blocked...)
-		if s.blocked = nil; s.waiting == 0 {
-			delete(c.shapes, key)
-		}
-	}
+		s.blocked = nil
+		c.tidy(s)
+		return true
+	})
+	c.seen, c.next = c.version, now.Add(sleep)
 	slices.SortFunc(freed, func(a, b *job) int { return cmp.Compare(a.id, b.id) })
 	for _, j := range freed {
 		j.blocked = false
 		c.touch(j)
 	}
 	return sleep
+}
+
+// due returns when a shape that is full is to be tried anew.
+func (c *core) due(s *shape) time.Time {
+	wait := min(firstLook<<min(2*(s.looks-1), 20), lastLook)
+	if c.version != s.version {
+		wait = min(firstLook<<min(s.misses-1, 20)-firstLook, time.Second)
+	}
+	return s.missed.Add(wait)
 }
 
 // fit hears that a pod has a node.
@@ -520,7 +563,7 @@ func (c *core) fit(uid types.UID) {
 func (c *core) place(p *pod) {
 	switch p.state {
 	case picked:
-		c.flying = slices.DeleteFunc(c.flying, func(q *pod) bool { return q == p })
+		c.land(p, p.shape)
 		p.state = placed
 		c.fits++
 		if s := p.shape; !s.full {
@@ -555,7 +598,8 @@ func (c *core) miss(uid types.UID) {
 	c.called = true
 	p := c.pods[uid]
 	switch {
-	case p == nil:
+	case p == nil: // it was deleted meanwhile
+		c.plugin.over(uid)
 	case p.state == picked:
 		c.back(p, driver.Refused(p.a))
 	case p.state == placed && p.obj.Spec.NodeName == "":
@@ -565,9 +609,13 @@ func (c *core) miss(uid types.UID) {
 
 // back has a pod wait, before the others of its job, until its shape may fit.
 func (c *core) back(p *pod, ev sojourn.Event) {
-	c.flying = slices.DeleteFunc(c.flying, func(q *pod) bool { return q == p })
+	flew, old := p.state == picked, p.shape
 	c.give(p, ev)
-	c.wait(p, 0)
+	c.wait(p)
+	p.at = p.job.queue.PushFront(p)
+	if flew { // last, so that what is known of its shape is kept
+		c.land(p, old)
+	}
 	s := p.shape
 	switch {
 	case s.full: // another one has missed meanwhile
@@ -577,7 +625,14 @@ func (c *core) back(p *pod, ev sojourn.Event) {
 	default:
 		s.looks++
 	}
+	if !s.full {
+		c.full = append(c.full, s)
+		c.hopeful -= s.waiting
+	}
 	s.full, s.version, s.missed, c.fits = true, p.version, time.Now(), 0
+	if due := c.due(s); due.Before(c.next) {
+		c.next = due
+	}
 }
 
 // end hears that a pod is over, or will never run.
@@ -590,7 +645,7 @@ func (c *core) end(o *corev1.Pod, ok bool) {
 	case p.state == waiting:
 		c.withdraw(p)
 	case p.state == picked:
-		c.flying = slices.DeleteFunc(c.flying, func(q *pod) bool { return q == p })
+		c.land(p, p.shape)
 		c.give(p, driver.Refused(p.a))
 	case p.state == placed && ok:
 		c.give(p, driver.Finished(p.a))
@@ -611,12 +666,12 @@ func (c *core) expire(now time.Time) time.Duration {
 			c.back(p, driver.Refused(p.a))
 		}
 	}
-	for uid, j := range c.jobs { //sojourn:unordered
+	for of, j := range c.jobs { //sojourn:unordered
 		switch {
 		case j.obj != nil:
-		case len(j.queue) == 0:
-			delete(c.jobs, uid)
-		case now.Sub(j.queue[0].since) > unknown:
+		case j.queue.Len() == 0:
+			delete(c.jobs, of)
+		case now.Sub(j.first().since) > unknown:
 			c.passAll(j, "the Job is not known")
 		}
 	}
@@ -626,7 +681,7 @@ func (c *core) expire(now time.Time) time.Duration {
 // shapeOf describes what decides where a pod fits.
 func shapeOf(o *corev1.Pod) string {
 	s := &o.Spec
-	var owner types.UID // where other pods decide, or objects of its own
+	var of string // where other pods decide, or objects of its own
 	special := s.Affinity != nil && (s.Affinity.PodAffinity != nil || s.Affinity.PodAntiAffinity != nil) || len(s.TopologySpreadConstraints)+len(s.ResourceClaims) > 0
 	for _, v := range s.Volumes {
 		special = special || v.PersistentVolumeClaim != nil || v.Ephemeral != nil
@@ -637,9 +692,9 @@ func shapeOf(o *corev1.Pod) string {
 		}
 	}
 	if special {
-		owner = jobOf(o).UID
+		of = o.Namespace + "/" + string(jobOf(o).UID)
 	}
-	text, err := json.Marshal([]any{resource.PodRequests(o, resource.PodResourcesOptions{}), s.NodeSelector, s.Affinity, s.Tolerations, s.Priority, owner})
+	text, err := json.Marshal([]any{resource.PodRequests(o, resource.PodResourcesOptions{}), s.NodeSelector, s.Affinity, s.Tolerations, s.Priority, of})
 	if err != nil {
 		panic(err)
 	}

@@ -158,9 +158,7 @@ func (p *Plugin) loop(ctx context.Context) {
 			p.mu.Lock()
 			p.failed, p.mail = true, nil
 			p.mu.Unlock()
-			for _, q := range p.core.pods { //sojourn:unordered
-				p.start(q.obj, true)
-			}
+			p.release()
 		}
 	}()
 	timer := time.NewTimer(0)
@@ -180,6 +178,18 @@ func (p *Plugin) loop(ctx context.Context) {
 		case <-timer.C:
 		}
 	}
+}
+
+// release activates all pods that PreEnqueue may have held, those that the loop has not heard of included: an informer has a pod before
+// kube-scheduler hears of it.
+func (p *Plugin) release() {
+	held := map[string]*corev1.Pod{}
+	for _, o := range p.handle.SharedInformerFactory().Core().V1().Pods().Informer().GetStore().List() {
+		if o := o.(*corev1.Pod); jobOf(o) != nil && o.Spec.NodeName == "" && o.Spec.SchedulerName == p.handle.ProfileName() {
+			held[string(o.UID)] = o
+		}
+	}
+	p.handle.Activate(klog.Background(), held)
 }
 
 // jobOf returns the Job that has made a pod and orders it, nil if none does.
@@ -214,7 +224,7 @@ func (p *Plugin) PostFilter(_ context.Context, _ fwk.CycleState, o *corev1.Pod, 
 	if jobOf(o) == nil {
 		return nil, none
 	}
-	p.put(func() { p.core.miss(o.UID) })
+	defer p.put(func() { p.core.miss(o.UID) }) // after what is noted here, which it removes if the pod was deleted
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.failed || p.may[o.UID] {

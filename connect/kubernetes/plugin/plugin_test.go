@@ -278,6 +278,143 @@ func TestFailureLetsAllPass(t *testing.T) {
 	})
 }
 
+// Pods that PreEnqueue has held are activated when the plugin fails, though the loop never heard of them: their events came behind the one
+// at which it failed, in the same batch, or later.
+func TestFailureLetsUnheardPass(t *testing.T) {
+	for _, when := range []string{"in the batch", "in the mail", "later"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, "policy: fifo", 4)
+			s.pass(time.Second)
+			s.settled()
+			o := s.newPod("x-1", "a", 1)
+			o.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "x", UID: "x", Controller: new(true)}}
+			other := o.DeepCopy()
+			other.Name, other.UID, other.Spec.SchedulerName = "other", "other", "another"
+			bound := o.DeepCopy()
+			bound.Name, bound.UID, bound.Spec.NodeName = "bound", "bound", "n0"
+			for _, o := range []*corev1.Pod{o, other, bound} {
+				if err := s.store().Add(o); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if s.p.PreEnqueue(t.Context(), o).IsSuccess() {
+				t.Fatal("the pod does not wait")
+			}
+			hear := func() { s.p.core.pod(o) }
+			s.p.mu.Lock()
+			s.p.mail = append(s.p.mail, func() {
+				if when == "in the mail" {
+					s.p.put(hear)
+				}
+				panic("a bug")
+			})
+			if when == "in the batch" {
+				s.p.mail = append(s.p.mail, hear)
+			}
+			s.p.mu.Unlock()
+			s.p.put(func() {})
+			synctest.Wait()
+			s.p.put(hear)
+			if status := s.p.PreEnqueue(t.Context(), o); !status.IsSuccess() {
+				t.Errorf("%s: %v", when, status)
+			}
+			defer s.look()()
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if want := []types.UID{"x-1"}; !slices.Equal(s.activated, want) || len(s.p.mail) > 0 {
+				t.Errorf("%s: activated %v, want %v; %d events are kept for nobody", when, s.activated, want, len(s.p.mail))
+			}
+		})
+	}
+}
+
+// A pod that names the UID of a Job of another namespace is none of its pods, and passes after a while. What it may share with pods of
+// that Job it does not.
+func TestForeignOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "policy: fifo", 4)
+		j := s.job("real", "a", 2, 2, 1, time.Hour)
+		s.pass(time.Second)
+		o := s.newPod("false-1", "b", 1)
+		o.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j.obj, batchv1.SchemeGroupVersion.WithKind("Job"))}
+		s.add(&pod1{obj: o, job: j, cpu: 1})
+		s.pass(5 * time.Second)
+		if got := s.starts()["false"]; got != 0 {
+			t.Errorf("the pod of another namespace had the turn of a pod of the Job")
+		}
+		s.pass(15 * time.Second)
+		if got := s.starts(); got["false"] != 1 || got["real"] != 2 {
+			t.Errorf("got starts %v, want all", got)
+		}
+		mine, theirs := o.DeepCopy(), o.DeepCopy()
+		mine.Namespace = "a"
+		for _, o := range []*corev1.Pod{mine, theirs} {
+			o.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1}}
+		}
+		if shapeOf(mine) == shapeOf(theirs) {
+			t.Error("pods of two namespaces have the same shape though other pods decide where they go")
+		}
+		defer s.look()()
+		for range s.p.core.truth.Attempts() {
+			return
+		}
+		t.Error("no attempt")
+	})
+}
+
+// Letting the pods of a Job pass, and their deletion, takes time in proportion to their number, and leaves nothing behind.
+func TestManyPods(t *testing.T) {
+	took := func(n int) time.Duration {
+		s := &stage{t: t}
+		p, err := newPlugin(nil, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pods := make([]*corev1.Pod, n)
+		for i := range pods {
+			pods[i] = s.newPod("p", "a", 1)
+			pods[i].UID = types.UID(fmt.Sprint("p", i))
+			pods[i].OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "x", UID: "x", Controller: new(true)}}
+			p.core.pod(pods[i])
+		}
+		j, at := p.core.jobs[owner{"a", "x"}], time.Now()
+		for _, o := range pods[n/2:] {
+			p.core.podGone(o)
+		}
+		p.core.passAll(j, "why")
+		d := time.Since(at)
+		if len(s.activated) != n/2 || s.activated[0] != "p0" || j.queue.Len() != 0 || len(p.core.shapes) != 0 || p.core.hopeful != 0 {
+			t.Fatalf("%d pods pass, want %d; %d wait, %d may fit; %d shapes are kept", len(s.activated), n/2, j.queue.Len(), p.core.hopeful, len(p.core.shapes))
+		}
+		return d
+	}
+	var few, many time.Duration
+	for range 5 { // a busy machine may stand still in the middle of one
+		if few, many = took(4_000), took(40_000); many < 40*few {
+			return
+		}
+	}
+	t.Errorf("40,000 pods take %v, and 4,000 %v", many, few)
+}
+
+// A pod that fits nowhere, and is deleted before kube-scheduler says so, leaves nothing behind.
+func TestMissAfterDeletion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "{policy: fifo, patience: 1s}", 4)
+		s.job("large", "a", 1, 1, 5, time.Second)
+		s.pass(time.Second)
+		p := s.pods["large-1"]
+		s.finish(p, corev1.PodFailed)
+		synctest.Wait()
+		s.p.PostFilter(t.Context(), nil, p.obj, statuses{s, p})
+		delete(s.pods, "large-2") // its Job has made another one
+		defer s.look()()
+		if _, there := s.p.missed["large-1"]; there || s.p.keep.uid == "large-1" {
+			t.Errorf("what is known of the pod that was deleted stays: %v, %v", s.p.missed, s.p.keep)
+		}
+	})
+}
+
 // A replica that does not lead lets few pods go, which would be tried out of turn once it leads.
 func TestReplicaThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -34,7 +36,8 @@ type stage struct {
 	nodes     []*node
 	jobs      []*job1
 	pods      map[types.UID]*pod1
-	queue     []types.UID // of pods to be tried
+	factory   informers.SharedInformerFactory // with the pods that there are; it does not run
+	queue     []types.UID                     // of pods to be tried
 	mu        sync.Mutex
 	activated []types.UID
 	out       []string // the names of pods, in the order in which they were bound
@@ -71,7 +74,7 @@ type pod1 struct {
 }
 
 func newStage(t *testing.T, args string, cpus ...int64) *stage {
-	s := &stage{t: t, pods: map[types.UID]*pod1{}}
+	s := &stage{t: t, pods: map[types.UID]*pod1{}, factory: informers.NewSharedInformerFactory(nil, 0)}
 	for i, c := range cpus {
 		s.nodes = append(s.nodes, &node{name: fmt.Sprint("n", i), cpu: c, promised: map[types.UID]int64{}})
 	}
@@ -115,9 +118,13 @@ func (s *stage) uids() []types.UID {
 	return list
 }
 
-func (s *stage) ProfileName() string                       { return profile }
-func (s *stage) EventRecorder() events.EventRecorderLogger { return s }
-func (s *stage) SnapshotSharedLister() fwk.SharedLister    { return lister{} }
+func (s *stage) ProfileName() string                                    { return profile }
+func (s *stage) EventRecorder() events.EventRecorderLogger              { return s }
+func (s *stage) SnapshotSharedLister() fwk.SharedLister                 { return lister{} }
+func (s *stage) SharedInformerFactory() informers.SharedInformerFactory { return s.factory }
+func (s *stage) store() cache.Store {
+	return s.factory.Core().V1().Pods().Informer().GetStore()
+}
 func (s *stage) Eventf(o, _ runtime.Object, kind, reason, action, note string, args ...any) {
 	s.words = append(s.words, reason+": "+fmt.Sprintf(note, args...))
 }
@@ -157,6 +164,9 @@ func (s *stage) enqueue(uid types.UID) {
 // tell tells the plugin of a pod, as its informer does.
 func (s *stage) tell(p *pod1) {
 	o := p.obj.DeepCopy()
+	if err := s.store().Add(o); err != nil {
+		s.t.Fatal(err)
+	}
 	s.p.put(func() { s.p.core.pod(o) })
 }
 
@@ -203,6 +213,9 @@ func (s *stage) newPod(name, space string, cpu int64) *corev1.Pod {
 func (s *stage) add(p *pod1) {
 	s.pods[p.obj.UID] = p
 	if s.made++; s.made%2 == 0 {
+		if err := s.store().Add(p.obj.DeepCopy()); err != nil { // whoever hears of it first
+			s.t.Fatal(err)
+		}
 		s.enqueue(p.obj.UID)
 		defer s.tell(p)
 		return
@@ -321,6 +334,9 @@ func (s *stage) finish(p *pod1, phase corev1.PodPhase) {
 	p.obj.Status.Phase = phase
 	s.tell(p)
 	o := p.obj.DeepCopy()
+	if err := s.store().Delete(o); err != nil {
+		s.t.Fatal(err)
+	}
 	s.p.put(func() { s.p.core.podGone(o) })
 	if j := p.job; j != nil {
 		j.live--
