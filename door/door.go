@@ -79,6 +79,7 @@ func New(p *live.Pool, o Options) (*Door, error) {
 	d := &Door{o: o, pool: p, empty: make(chan struct{})}
 	d.tenants = map[string]*tenant{}
 	d.largest = heap.New(func(a, b size) bool { return a.here > b.here || a.here == b.here && a.seq < b.seq }, nil)
+	d.least = heap.New(func(a, b turn) bool { return a.tag < b.tag || a.tag == b.tag && a.id < b.id }, nil)
 	slots, _ := d.slots()
 	if d.inFlight = len(slots); d.inFlight == 0 {
 		return nil, errors.New("door: a pool without slots of class 0")

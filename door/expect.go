@@ -10,13 +10,17 @@ import (
 )
 
 // A tag is what a tenant was charged: the cost of its requests that have left, and the mean cost of late for each that is in the handler.
-// Virtual time is the greatest tag at which somebody was admitted so far. This is how package fair orders tenants of equal weights; the
+// Virtual time is the greatest of the least tags at which somebody was admitted so far. This is how package fair orders tenants of equal weights; the
 // door keeps a copy, since the question when one more request would be admitted needs no other state.
 
 // start charges a request that is admitted.
 func (d *Door) start(p *Pass) {
 	t := p.t
-	d.at = max(d.at, t.tag)
+	to := t.tag
+	if k, ok := d.least.MinKey(); ok { // what the policy has charged may differ a little
+		to = min(to, k.tag)
+	}
+	d.at = max(d.at, to)
 	p.guess, p.priced = d.meanCost(t), d.priced
 	t.tag += p.guess
 }
@@ -60,6 +64,9 @@ func (d *Door) price() {
 	d.priced, d.at, d.cost = true, 0, robust{}
 	for _, t := range d.tenants { //sojourn:unordered each by itself
 		t.tag, t.cost, t.ended = 0, 0, 0
+		if t.waiting > 0 {
+			d.resize(t)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ type line struct {
 	free     heap.Table[uint32]
 	gone     []*tenant        // forgotten ones, whose memory others use
 	largest  *heap.Heap[size] // of those of whom somebody waits
+	least    *heap.Heap[turn] // of the same
 	seq      uint64
 	waiting  int
 	running  int
@@ -43,6 +44,12 @@ const maxGone = 64
 type size struct {
 	here int
 	seq  uint64
+}
+
+// A turn is the place of a tenant in the order.
+type turn struct {
+	tag float64
+	id  uint32
 }
 
 // A tenant has requests here, or will.
@@ -245,8 +252,10 @@ func (d *Door) sweep(whatever bool) {
 func (d *Door) resize(t *tenant) {
 	if t.waiting == 0 {
 		d.largest.Remove(t.id)
+		d.least.Remove(t.id)
 		return
 	}
+	d.least.Set(t.id, turn{t.tag, t.id})
 	d.seq++
 	d.largest.Set(t.id, size{t.here(), d.seq})
 }
