@@ -35,7 +35,7 @@ function plot(figure, id, made) {
     const p = made(), lines = p.series.filter(s => !hidden.has(s.name));
     legend.querySelectorAll('i').forEach((el, i) => { const name = first.series[i].name; el.style.background = colourOf(name); el.style.maskImage = dashOf(name).length ? 'repeating-linear-gradient(90deg, #000 0 5px, transparent 5px 8px)' : ''; });
     const [xlo, xhi] = time ? [view.from, view.to] : extent(p.series, ['x']);
-    let [ylo, yhi] = extent(p.series, ['y', 'low', 'high']);
+    let [ylo, yhi] = extent(time && lines.length ? lines : p.series, ['y', 'low', 'high']);
     if (p.y.scale !== 'log') { ylo = Math.min(0, ylo); yhi = p.y.unit === '%' && yhi <= 1 ? 1 : yhi * 1.05; } else { ylo /= 1.1; yhi *= 1.1; }
     const ys = scaleOf(p.y, ylo, yhi, h - 66, 34);
     c.font = font();

@@ -21,7 +21,7 @@
     const columns = w => Math.max(1, Math.min(g.rows.length, Math.floor((w - names(w)) / 190)));
     function draw(c, w, h) {
       const K = columns(w), L = names(w), side = 62, W = (w - L) / K, all = g.rows.flatMap(row => order.flatMap(i => i === base() ? [] : ratio(row, i))).filter(v => v > 0);
-      const lo = Math.max(.02, Math.min(.8, ...all) / 1.05), hi = Math.min(50, Math.max(1.25, ...all) * 1.05);
+      const lo = Math.max(.1, Math.min(.8, ...all) / 1.05), hi = Math.min(10, Math.max(1.25, ...all) * 1.05); // what is beyond stands at the edge
       g.rows.forEach((row, k) => {
         const left = L + (k % K) * W, y0 = Math.floor(k / K) * (head + n * line + foot), inner = W - side - 24, top = y0 + head, bottom = top + n * line;
         const X = v => left + 6 + inner * Math.min(1, Math.max(0, (Math.log(v) - Math.log(lo)) / (Math.log(hi) - Math.log(lo))));
@@ -30,7 +30,7 @@
         c.font = font(); c.lineWidth = 1; c.setLineDash([]);
         c.textAlign = 'center'; c.textBaseline = 'top';
         let free = -Infinity;
-        for (const v of [.02, .05, .1, .2, .5, .7, 1, 1.5, 2, 3, 5, 10, 20, 50]) {
+        for (const v of [.1, .2, .5, .7, 1, 1.5, 2, 3, 5, 10]) {
           if (v < lo || v > hi) continue;
           const x = X(v), half = c.measureText(String(v)).width / 2;
           c.strokeStyle = css(v === 1 ? '--ink' : '--line'); c.beginPath(); c.moveTo(x, top); c.lineTo(x, bottom + 3); c.stroke();

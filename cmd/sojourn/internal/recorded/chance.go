@@ -78,7 +78,7 @@ func (c *compared) ratios() (r *page.Ratios, bold []string) {
 	order := c.order()
 	r = &page.Ratios{Policies: c.names, Baseline: c.reference(order[0], order[1])}
 	forest := page.RatioGrid{ID: "forest", Title: "Each policy against the baseline",
-		Help: "A dot is the ratio to the number under the baseline: left of 1 is better. A line is its 95 % interval, by a paired block bootstrap of the jobs of this run. * is the least of all; ~ cannot be told from the baseline."}
+		Help: "A dot is the ratio to the number under the baseline: left of 1 is better. A line is its 95 % interval, by a paired block bootstrap of the jobs of this run. * is the least of all; ~ cannot be told from the baseline. What is below 0.1 or above 10 stands at the edge."}
 	for _, m := range c.measures {
 		forest.Rows = append(forest.Rows, ratio(m.name, m.numbers))
 	}

@@ -183,6 +183,9 @@ func (c *compared) facts() []page.Fact {
 		{Name: "sizes that policies are told", Text: info.Told},
 		{Name: "seed", Text: fmt.Sprint(info.Seed)},
 	}
+	if info.Input.SHA256 != "" {
+		facts = append(facts, page.Fact{Name: "SHA-256 of the workload", Text: info.Input.SHA256})
+	}
 	if info.Version != "" {
 		facts = append(facts, page.Fact{Name: "made by", Text: "sojourn " + info.Version})
 	}

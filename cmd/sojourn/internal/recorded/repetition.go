@@ -61,11 +61,14 @@ func known(p *float64) float64 {
 	return *p
 }
 
-// cell returns the mean and half of the interval.
+// cell returns the mean and half of the interval, and a mark if it is not significantly greater than the least.
 func (e *estimate) cell() page.Cell {
 	c := shown(known(e.Mean))
 	if half := (known(e.CI[1]) - known(e.CI[0])) / 2; half > 0 {
 		c.Text += " ± " + shown(half).Text
+	}
+	if e.Close {
+		c.Text += " ~"
 	}
 	return c
 }
@@ -208,7 +211,7 @@ func (s *banded) add(x float64, e *estimate) {
 func (r *repetition) page(title string) *page.Report {
 	t := page.Table{ID: "policies", Title: "All policies in numbers", Help: "Click a head to sort. p90 and p99: 90 and 99 of 100 jobs take at most that long."}
 	if r.Seeds > 1 {
-		t.Help += fmt.Sprintf(" Means over %d seeds, ± half of the 95 %% confidence interval.", r.Seeds)
+		t.Help += fmt.Sprintf(" Means over %d seeds, ± half of the 95 %% confidence interval. ~ does not differ significantly from the best.", r.Seeds)
 	}
 	if r.Vary != "" {
 		t.Columns = []page.Column{{Name: r.Vary}}
