@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
@@ -89,7 +90,11 @@ func (c Catalog) Names() []string {
 func (c Catalog) Find(name string) (*Entry, error) {
 	i := slices.IndexFunc(c, func(e Entry) bool { return e.Name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("unknown policy %q; known policies: %s", name, strings.Join(c.Names(), ", "))
+		meant := ""
+		if near := usage.Nearest(name, c.Names()); near != "" {
+			meant = "; did you mean " + near + "?"
+		}
+		return nil, fmt.Errorf("unknown policy %q; known policies: %s%s", name, strings.Join(c.Names(), ", "), meant)
 	}
 	return &c[i], nil
 }

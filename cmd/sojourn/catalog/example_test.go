@@ -22,7 +22,7 @@ func Example() {
 	// Output:
 	// hfsp:node-delay=3s is a *hfsp.Policy
 	// policy hfsp: option node-delay: want a duration such as 5s or 1m30s, got "3"
-	// unknown policy "srtp"; known policies: default, fifo, fair, priority, release, srpt, fsp, las, local, huwf, hjwf, stf, htwf, pfsp, hfsp, td, fcfs, easy, conservative, dc, mars, rtmr
+	// unknown policy "srtp"; known policies: default, fifo, fair, priority, release, srpt, fsp, las, local, huwf, hjwf, stf, htwf, pfsp, hfsp, td, fcfs, easy, conservative, dc, mars, rtmr; did you mean srpt?
 }
 
 // A program adds its own policy to those of the library. Its options are the exported

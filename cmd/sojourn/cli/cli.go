@@ -207,10 +207,12 @@ func flagError(cmd *cobra.Command, err error) error {
 }
 
 // alike returns the flag that begins as a name does: with at least four characters of it,
-// and more than any other flag.
+// and more than any other flag. Else it returns the nearest one.
 func alike(flags *pflag.FlagSet, name string) (best string, ok bool) {
 	most := 3
+	var names []string
 	flags.VisitAll(func(f *pflag.Flag) {
+		names = append(names, f.Name)
 		n := 0
 		for n < min(len(name), len(f.Name)) && name[n] == f.Name[n] {
 			n++
@@ -222,7 +224,10 @@ func alike(flags *pflag.FlagSet, name string) (best string, ok bool) {
 			ok = false
 		}
 	})
-	return best, ok
+	if !ok {
+		best = usage.Nearest(name, names)
+	}
+	return best, best != ""
 }
 
 // A runError is an error of a command that had started. Other errors are errors of

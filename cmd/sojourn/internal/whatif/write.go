@@ -1,8 +1,12 @@
 package whatif
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -10,8 +14,13 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 )
 
-// maxAhead is how many jobs ahead are written in sentences; JSON has all.
-const maxAhead = 10
+// most returns how many jobs ahead are written in sentences, so that all fits into 24 lines: those with most tasks; JSON has all.
+func (w *Wait) most() int {
+	if w.Later != nil && len(w.Later.Before) > 0 && len(w.Before) > 0 {
+		return 2
+	}
+	return 3
+}
 
 // Write writes the answer in sentences.
 func (w *Wait) Write(out io.Writer) error {
@@ -86,23 +95,68 @@ func (w *Wait) later() string {
 	return text
 }
 
-// list lists jobs ahead.
+// list lists jobs ahead, those first that had most tasks on slots which the job could have used.
 func (w *Wait) list(ahead []Ahead) (text string) {
+	ahead = slices.Clone(ahead)
+	slices.SortStableFunc(ahead, func(a, b Ahead) int { return cmp.Compare(b.Running+b.Started, a.Running+a.Started) })
 	for i, a := range ahead {
-		if i == maxAhead {
+		if i == w.most() {
 			return text + fmt.Sprintf("  and %s; --json lists them\n", format.Count(len(ahead)-i, "more job"))
 		}
 		line := fmt.Sprintf("%s had %s running and started %d more.", jobName(a.Job, a.Name), format.Count(a.Running, "task"), a.Started)
-		var parts []string
-		for _, q := range a.Quantities {
-			parts = append(parts, fmt.Sprintf("%s %s against %s", q.Key, q.Ahead, q.Own))
-		}
-		if len(parts) > 0 {
-			line += fmt.Sprintf(" %s went first with %s.", w.Policy, strings.Join(parts, ", "))
+		if list := reasons(a.Quantities); len(list) > 0 {
+			line += fmt.Sprintf(" %s went first with %s.", w.Policy, strings.Join(list, ", "))
 		}
 		text += format.Hang("  ", line)
 	}
 	return text
+}
+
+// telling returns the place of a quantity among those that say most; then comes what else a policy tells.
+func telling(key string) int {
+	list := []string{"size", "remaining", "work", "deadline", "pool_running", "running", "rank"}
+	if i := slices.Index(list, key); i >= 0 {
+		return i
+	}
+	return len(list)
+}
+
+// silent reports whether a quantity says only how much of a job is left over, or where it stands, and nothing of the choice.
+func silent(key string) bool {
+	return slices.Contains([]string{"done", "startable", "blocked", "why"}, key)
+}
+
+// maxReasons is how many quantities are told of a job.
+const maxReasons = 2
+
+// reasons says in words why a job went first.
+func reasons(quantities []Quantity) (list []string) {
+	for _, q := range quantities { // where phases have virtual work, it decides
+		own, ok := virtual(q.Own)
+		ahead, known := virtual(q.Ahead)
+		if ok && known && ahead < own && len(list) == 0 {
+			list = append(list, format.Span(time.Duration((own-ahead)*1e9))+" less virtual work")
+		}
+	}
+	sorted := slices.Clone(quantities)
+	slices.SortStableFunc(sorted, func(a, b Quantity) int { return cmp.Compare(telling(a.Key), telling(b.Key)) })
+	for _, q := range sorted {
+		if len(list) < maxReasons && !silent(q.Key) && !strings.Contains(q.Own+q.Ahead, "[") {
+			list = append(list, fmt.Sprintf("%s %s against %s", q.Key, q.Ahead, q.Own))
+		}
+	}
+	return list
+}
+
+// virtual returns the virtual work in the state of a phase, in seconds.
+func virtual(state string) (float64, bool) {
+	text, ok := strings.CutPrefix(state, "[v=")
+	if !ok {
+		return 0, false
+	}
+	text, _, _ = strings.Cut(text, " ")
+	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "]"), 64)
+	return v, err == nil && math.Abs(v) < 4e9
 }
 
 // unknown says why no quantities are shown.
@@ -125,7 +179,12 @@ func (w *Wait) sooner() string {
 		text += fmt.Sprintf("it starts at %s: faults, kills and measured times are not repeated.", seconds(*w.again.start))
 	}
 	text = "\n" + format.Hang("", strings.TrimSpace(text)+" With one thing changed:")
+	var useless []string
 	for _, c := range w.Changes {
+		if c.Error == "" && c.Start != nil && (c.Sooner == nil || *c.Sooner == 0) && (c.FinishesSooner == nil || *c.FinishesSooner == 0) {
+			useless = append(useless, c.What)
+			continue
+		}
 		line := c.What + ": "
 		switch {
 		case c.Error != "":
@@ -148,6 +207,9 @@ func (w *Wait) sooner() string {
 			}
 		}
 		text += format.Hang("  ", line)
+	}
+	if len(useless) > 0 {
+		text += format.Hang("  ", "no help: "+strings.Join(useless, ", "))
 	}
 	return text
 }

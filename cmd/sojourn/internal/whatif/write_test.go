@@ -75,12 +75,12 @@ func TestSooner(t *testing.T) {
 		{at(5), Change{}, "it starts at 4 s" + changed + " With one thing changed:\n  x: it does not start\n"},
 		{nil, Change{}, "it starts at 4 s" + changed + " With one thing changed:\n  x: it does not start\n"},
 		{at(4), Change{Error: "no such cluster"}, same + " With one thing changed:\n  x: no such cluster\n"},
-		{at(4), Change{Start: at(4), Sooner: at(0)}, same + " With one thing changed:\n  x: it starts at the same time\n"},
+		{at(4), Change{Start: at(4), Sooner: at(0)}, same + " With one thing changed:\n  no help: x\n"},
 		{at(4), Change{Start: at(1), Sooner: at(3)}, same + " With one thing changed:\n  x: it starts 3 s sooner\n"},
 		{at(4), Change{Start: at(6), Sooner: at(-2), Finish: at(9), FinishesSooner: at(-1)}, same + " With one thing changed:\n  x: it starts 2 s later, and finishes at 9 s, 1 s later\n"},
 		{at(4), Change{Start: at(4), Sooner: at(0), Finish: at(9), FinishesSooner: at(1)}, same + " With one thing changed:\n  x: it starts at the same time, and finishes at 9 s, 1 s sooner\n"},
-		{at(4), Change{Start: at(4), Sooner: at(0), Finish: at(9), FinishesSooner: at(0)}, same + " With one thing changed:\n  x: it starts at the same time, and finishes at 9 s\n"},
-		{at(4), Change{Start: at(4), Sooner: at(0), Finish: at(9)}, same + " With one thing changed:\n  x: it starts at the same time, and finishes at 9 s\n"},
+		{at(4), Change{Start: at(4), Sooner: at(0), Finish: at(9), FinishesSooner: at(0)}, same + " With one thing changed:\n  no help: x\n"},
+		{at(4), Change{Start: at(4), Sooner: at(0), Finish: at(9)}, same + " With one thing changed:\n  no help: x\n"},
 	} {
 		tc.change.What = "x"
 		w := Wait{Start: tc.start, Changes: []Change{tc.change}, again: &Again{start: at(4)}}
@@ -137,27 +137,50 @@ func TestBeginning(t *testing.T) {
 	}
 }
 
-// Ten jobs are listed, with what the policy compares where it tells.
+// Three jobs are listed, those with most tasks first, with what the policy compares where it tells.
 func TestListOfJobsAhead(t *testing.T) {
 	const line = "  job 2 had 1 task running and started 3 more.\n"
 	two := Ahead{Job: 2, Running: 1, Started: 3}
 	told := two
 	for n, want := range map[int]string{
-		0:  "",
-		1:  line,
-		10: strings.Repeat(line, 10),
-		11: strings.Repeat(line, 10) + "  and 1 more job; --json lists them\n",
-		13: strings.Repeat(line, 10) + "  and 3 more jobs; --json lists them\n",
+		0: "",
+		1: line,
+		3: strings.Repeat(line, 3),
+		4: strings.Repeat(line, 3) + "  and 1 more job; --json lists them\n",
+		6: strings.Repeat(line, 3) + "  and 3 more jobs; --json lists them\n",
 	} {
 		if got := (&Wait{Policy: "srpt"}).list(slices.Repeat([]Ahead{two}, n)); got != want {
 			t.Errorf("%d jobs: %q, want %q", n, got, want)
 		}
+	}
+	ranked := (&Wait{}).list([]Ahead{two, {Job: 3, Running: 4, Started: 2}, {Job: 4, Running: 0, Started: 5}})
+	if want := "  job 3 had 4 tasks running and started 2 more.\n  job 4 had 0 tasks running and started 5 more.\n" + line; ranked != want {
+		t.Errorf("%q, want %q", ranked, want)
 	}
 	const want = "job 2 had 1 task running and started 3 more. srpt went first with size 2 s against 5 s"
 	for n, more := range []string{".", ", rank 0 against 1."} {
 		told.Quantities = []Quantity{{Key: "size", Own: "5 s", Ahead: "2 s"}, {Key: "rank", Own: "1", Ahead: "0"}}[:n+1]
 		if got := strings.Join(strings.Fields((&Wait{Policy: "srpt"}).list([]Ahead{told})), " "); got != want+more {
 			t.Errorf("%q, want %q", got, want+more)
+		}
+	}
+}
+
+// Why a job went first is said in words, with two quantities at most: those that say most, and no state.
+func TestReasons(t *testing.T) {
+	for _, tc := range []struct {
+		told []Quantity
+		want string
+	}{
+		{nil, ""},
+		{[]Quantity{{"done", "0", "24"}, {"running", "2", "9"}, {"startable", "277", "2"}, {"pool", "batch", "etl"}, {"pool_running", "20", "9"}, {"class0", "[running=10 share=10]", "[running=9 share=10]"}},
+			"pool_running 9 against 20, running 9 against 2"},
+		{[]Quantity{{"phase0", "[v=7417.000000001 late=false]", "[v=6246.287962963 late=false]"}, {"rank", "2", "1"}}, "19.5 minutes less virtual work, rank 1 against 2"},
+		{[]Quantity{{"phase0", "[v=5]", "[v=9]"}, {"phase1", "[v=x]", "[v=1]"}}, ""},
+		{[]Quantity{{"other", "a", "b"}, {"size", "5 s", "2 s"}, {"more", "1", "2"}}, "size 2 s against 5 s, other b against a"},
+	} {
+		if got := strings.Join(reasons(tc.told), ", "); got != tc.want {
+			t.Errorf("%v: %q, want %q", tc.told, got, tc.want)
 		}
 	}
 }
