@@ -102,7 +102,7 @@ func TestTwoGates(t *testing.T) {
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	o := options
-	o.AckWait = time.Minute
+	o.AckWait = 15 * time.Second // a message on its way to a worker when the server goes comes again then
 	h := newHost(t, newEngine(t, 1), o)
 	api := must(js.New(h.conn))
 	for _, name := range []string{"SOJOURN_jobs_HELD", "SOJOURN_jobs_WORK"} {
@@ -137,7 +137,7 @@ func TestCluster(t *testing.T) {
 	}
 	t.Parallel()
 	o := options
-	o.AckWait = time.Minute
+	o.AckWait = 30 * time.Second
 	o.Replicas = 3
 	h := newHost(t, newEngine(t, 3), o)
 	g, _ := h.gate(gate.Options{Compare: time.Second, Log: quick.Log})

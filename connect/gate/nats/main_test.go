@@ -151,9 +151,9 @@ func spawn(t testing.TB, variable string) (cmd *exec.Cmd, kill func()) {
 // until waits for something that comes within seconds, on an idle machine.
 func until(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("after a minute it is not so that %s", what)
+			t.Fatalf("after three minutes it is not so that %s", what)
 		}
 	}
 }

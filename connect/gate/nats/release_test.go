@@ -194,14 +194,18 @@ func testStep(t *testing.T, step int, behind, stopped bool) {
 	}
 }
 
-// A task fails before the gate knows that it has let it go, between two steps of the release: it is held again, or dead, and the gate is told.
-func TestFailsDuringARelease(t *testing.T) {
+// A task ends or fails before the gate knows that it has let it go, between two steps of the release: it is gone, held again or dead, and the gate is told.
+func TestEndsDuringARelease(t *testing.T) {
 	for _, at := range []struct {
 		step   int
 		behind bool
 	}{{2, true}, {3, false}, {3, true}} {
-		for _, last := range []bool{false, true} {
-			t.Run(fmt.Sprintf("step %d, behind %v, last attempt %v", at.step, at.behind, last), func(t *testing.T) {
+		for _, end := range []struct {
+			err   error
+			kind  gate.NoteKind
+			state gate.State
+		}{{nil, gate.Finished, gate.Gone}, {errors.New("it fails"), gate.Failed, gate.Held}, {ErrDrop, gate.Dropped, gate.Gone}} {
+			t.Run(fmt.Sprintf("step %d, behind %v, error %v", at.step, at.behind, end.err), func(t *testing.T) {
 				t.Parallel()
 				ctx := t.Context()
 				queues := pair(t)
@@ -218,12 +222,11 @@ func TestFailsDuringARelease(t *testing.T) {
 				work := func() error {
 					ctx, stop := context.WithCancel(ctx)
 					defer stop()
-					failed := errors.New("it fails")
-					if last {
-						failed = ErrDrop
-					}
 					done := make(chan struct{})
-					go func() { defer close(done); _ = other.Work(ctx, 1, func(context.Context, Task) error { return failed }) }()
+					go func() {
+						defer close(done)
+						_ = other.Work(ctx, 1, func(context.Context, Task) error { time.Sleep(10 * time.Millisecond); return end.err })
+					}()
 					for {
 						_, err := other.work.GetLastMsgForSubject(ctx, "sojourn.jobs.work.a")
 						if errors.Is(err, js.ErrMsgNotFound) {
@@ -242,25 +245,24 @@ func TestFailsDuringARelease(t *testing.T) {
 					t.Fatal(err)
 				}
 				q.api, q.held = p.JetStream, held
-				want, state := gate.Failed, gate.Held
-				if last {
-					want, state = gate.Dropped, gate.Gone
-				}
 				for told := false; !told; {
 					notes, err := q.Notes(ctx)
 					if err != nil {
 						t.Fatal(err)
 					}
 					for _, n := range notes {
-						told = told || n.Kind == want && n.Task == "a" && (last || n.After > 50*time.Minute)
+						told = told || n.Kind == end.kind && n.Task == "a"
+						if n.Kind == gate.Failed && n.After < 50*time.Minute || n.Kind == gate.Finished && n.Service < 10*time.Millisecond {
+							t.Errorf("note %+v, want a delay of an hour, or a length of 10 ms", n)
+						}
 					}
 				}
-				if got, err := q.State(ctx, "a"); err != nil || got != state {
-					t.Errorf("state %v, error %v, want %v", got, err, state)
+				if got, err := q.State(ctx, "a"); err != nil || got != end.state {
+					t.Errorf("state %v, error %v, want %v", got, err, end.state)
 				}
 				tasks, err := q.Tasks(ctx)
-				if err != nil || !last && (len(tasks) != 1 || tasks[0].State != gate.Held) || last && len(tasks) > 0 {
-					t.Errorf("tasks %v, error %v, want %v", tasks, err, state)
+				if err != nil || end.state == gate.Held && (len(tasks) != 1 || tasks[0].State != gate.Held) || end.state == gate.Gone && len(tasks) > 0 {
+					t.Errorf("tasks %v, error %v, want %v", tasks, err, end.state)
 				}
 			})
 		}

@@ -27,13 +27,13 @@ type follower struct {
 	done     chan struct{}
 }
 
-func follow(ctx context.Context, s js.Stream, subjects string, headersOnly bool, each func(js.Msg, *js.MsgMetadata)) (*follower, error) {
-	c, err := s.OrderedConsumer(ctx, js.OrderedConsumerConfig{FilterSubjects: []string{subjects}, HeadersOnly: headersOnly})
+func follow(ctx context.Context, s js.Stream, o js.OrderedConsumerConfig, each func(js.Msg, *js.MsgMetadata)) (*follower, error) {
+	c, err := s.OrderedConsumer(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	f := &follower{consumer: c, done: make(chan struct{})}
-	if f.messages, err = c.Messages(js.PullExpiry(5*time.Second), js.PullHeartbeat(patience)); err != nil {
+	if f.messages, err = c.Messages(js.PullMaxMessages(5*window), js.PullExpiry(5*time.Second), js.PullHeartbeat(patience)); err != nil {
 		return nil, err
 	}
 	go func() {
@@ -56,17 +56,23 @@ func follow(ctx context.Context, s js.Stream, subjects string, headersOnly bool,
 	return f, nil
 }
 
-// catchUp waits until it has read all that there is.
+// catchUp waits until it has read all that there is. The server may be slow to answer while it sends a million messages.
 func (f *follower) catchUp(ctx context.Context) error {
-	for {
+	var before *js.MsgMetadata
+	for failed := 0; ; {
 		call, cancel := context.WithTimeout(ctx, patience)
 		info, err := f.consumer.Info(call)
 		cancel()
-		if err != nil {
+		last := f.last.Load()
+		switch {
+		case err != nil && (ctx.Err() != nil || failed > 1):
 			return err
-		}
-		last, sent := f.last.Load(), info.Delivered.Consumer
-		if info.NumPending == 0 && (sent == 0 || last != nil && last.Consumer == info.Name && last.Sequence.Consumer >= sent) {
+		case err != nil && last == before:
+			failed++
+		case err != nil:
+			failed, before = 0, last
+		case info.NumPending > 0:
+		case info.Delivered.Consumer == 0, last != nil && last.Consumer == info.Name && last.Sequence.Consumer >= info.Delivered.Consumer:
 			return nil
 		}
 		select {
@@ -156,10 +162,10 @@ func (q *Queue) start(ctx context.Context, v *view) (err error) {
 	if v.samples, err = q.conn.Subscribe("$JS.EVENT.METRIC.CONSUMER.ACK."+q.work.CachedInfo().Config.Name+".workers", v.sample); err != nil {
 		return err
 	}
-	if v.beats, err = follow(ctx, q.beats, "$KV."+q.alive.Bucket()+".server.>", false, v.beat); err != nil {
+	if v.beats, err = follow(ctx, q.beats, js.OrderedConsumerConfig{FilterSubjects: []string{"$KV." + q.alive.Bucket() + ".server.>"}}, v.beat); err != nil {
 		return err
 	}
-	if v.held, err = follow(ctx, q.held, q.prefix+">", true, v.enter); err != nil {
+	if v.held, err = follow(ctx, q.held, js.OrderedConsumerConfig{HeadersOnly: true}, v.enter); err != nil {
 		return err
 	}
 	if err = v.beats.catchUp(ctx); err == nil {
