@@ -280,7 +280,7 @@ func (y *standby) advance(j *Journal) error {
 // use uses some more of a segment, and reports whether there was any.
 func (y *standby) use(j *Journal, g *segment) (more bool, err error) {
 	if y.buf == nil {
-		y.buf = make([]byte, overflow)
+		y.buf = make([]byte, 4*overflow)
 	}
 	n, err := y.store.ReadAt(g.number, y.buf, g.end())
 	if err != nil && err != io.EOF {

@@ -129,7 +129,7 @@ type rotation struct {
 }
 
 // overflow is how many bytes may be appended before somebody must write them, even if nobody waits.
-const overflow = 1 << 20
+const overflow = 256 << 10
 
 // Open makes p durable. p is new: nothing was reported to it. If the store has a journal, p becomes what the policy
 // was when the journal ended. It is restored from the snapshot with which the last segment begins, and then asked

@@ -3,8 +3,8 @@ package journal
 import "fmt"
 
 const (
-	mostUnwritten = 64 << 20     // bytes that are kept in memory while the store fails
-	mostTail      = 8 * overflow // bytes that are written without a sync
+	mostUnwritten = 64 << 20 // bytes that are kept in memory while the store fails
+	mostTail      = 8 << 20  // bytes that are written without a sync
 )
 
 // A stallError says that the store fails, and that the journal goes on: see Options.Retry.

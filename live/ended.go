@@ -152,15 +152,15 @@ type record struct {
 	keep  time.Duration // since the end
 	jobs  map[sojourn.JobID]*entry
 	keys  map[string]sojourn.JobID // of live jobs, and of those in jobs
-	told  []*entry                 // those that may be forgotten, in the order of their ends
+	told  line                     // those that may be forgotten, in the order of their ends
 	calls calls
 }
 
 // A calls calls OnEnd.
 type calls struct {
-	queue   []*entry // to be told of for the first time
-	again   []*entry // to be told of once more, or from a process before: after those
-	running int      // calls that have not used up their time
+	queue   line // to be told of for the first time
+	again   line // to be told of once more, or from a process before: after those
+	running int  // calls that have not used up their time
 	quiet   chan struct{}
 	failed  int  // calls in a row
 	paused  bool // the last ones have failed: nothing is told again
@@ -275,15 +275,18 @@ func (p *Pool) recorded(h *Handle) {
 }
 
 // announceEnd lets OnEnd be called, in one of two lines, or the job be forgotten when its time has come.
-func (p *Pool) announceEnd(e *entry, line *[]*entry) {
+func (p *Pool) announceEnd(e *entry, to *line) {
 	if e.told || p.opt.OnEnd == nil {
-		p.record.told = append(p.record.told, e)
+		p.record.told.push(e)
 		p.forgetOld()
 		return
 	}
-	*line = append(*line, e)
+	to.push(e)
 	p.startCalls()
 }
+
+// forgetAtOnce bounds how many ended jobs one call forgets, since all that ended on one day may be too old at one instant.
+const forgetAtOnce = 16
 
 // forgetOld forgets the oldest ended jobs, if there are too many or they are too old.
 func (p *Pool) forgetOld() {
@@ -292,10 +295,11 @@ func (p *Pool) forgetOld() {
 		return
 	}
 	now := p.d.Now()
-	for len(r.told) > 0 && (len(r.told) > r.most || now.Sub(r.told[0].at) > r.keep) {
-		p.forgetEnded(r.told[0])
-		r.told[0] = nil
-		r.told = r.told[1:]
+	for range forgetAtOnce {
+		if r.told.n == 0 || r.told.n <= r.most && now.Sub(r.told.first().at) <= r.keep {
+			return
+		}
+		p.forgetEnded(r.told.pop())
 	}
 }
 
@@ -312,15 +316,14 @@ func (p *Pool) forgetEnded(e *entry) {
 func (p *Pool) startCalls() {
 	c := &p.record.calls
 	for c.running < callsAtOnce && !c.stopped && p.stall.Load() == nil {
-		line := &c.queue
-		if len(*line) == 0 && (!c.paused || p.closed) {
-			line = &c.again
+		from := &c.queue
+		if from.n == 0 && (!c.paused || p.closed) {
+			from = &c.again
 		}
-		if len(*line) == 0 {
+		if from.n == 0 {
 			return
 		}
-		e := (*line)[0]
-		*line = (*line)[1:]
+		e := from.pop()
 		c.running++
 		go p.callOnEnd(e)
 	}
@@ -333,7 +336,7 @@ func (p *Pool) callOnEnd(e *entry) {
 		if counts {
 			counts = false
 			c := &p.record.calls
-			if c.running--; c.running == 0 && len(c.queue)+len(c.again) == 0 && c.quiet != nil {
+			if c.running--; c.running == 0 && c.queue.n+c.again.n == 0 && c.quiet != nil {
 				close(c.quiet)
 				c.quiet = nil
 			}
@@ -366,7 +369,7 @@ func (p *Pool) callOnEnd(e *entry) {
 		if p.kept.d != nil {
 			p.keep(keyOfJob(endedKey, e.ID), e.encode())
 		}
-		p.record.told = append(p.record.told, e)
+		p.record.told.push(e)
 		p.forgetOld()
 		return
 	}
@@ -387,7 +390,7 @@ func (p *Pool) callOnEnd(e *entry) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if !p.over && !p.record.calls.stopped {
-			p.record.calls.again = append(p.record.calls.again, e)
+			p.record.calls.again.push(e)
 			p.startCalls()
 		}
 	})
@@ -424,7 +427,7 @@ func (p *Pool) stopCalls(ctx context.Context) {
 	stop := func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		c.stopped, c.queue, c.again = true, nil, nil
+		c.stopped, c.queue, c.again = true, line{}, line{}
 		c.cancel()
 	}
 	defer stop()
@@ -601,14 +604,12 @@ func (o *order) job(spec *sojourn.Job) Job {
 
 // replaced forgets a job that was submitted anew, if nobody is to be told of it any more.
 func (p *Pool) replaced(e *entry) {
-	i := slices.Index(p.record.told, e)
-	if i < 0 {
+	if !p.record.told.remove(e) {
 		e.again = nil
 		if p.kept.d != nil {
 			p.keep(keyOfJob(endedKey, e.ID), e.encode())
 		}
 		return
 	}
-	p.record.told = slices.Delete(p.record.told, i, i+1)
 	p.forgetEnded(e)
 }

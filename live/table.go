@@ -79,7 +79,7 @@ func (t *table) remove(id sojourn.JobID) {
 
 // all returns the live jobs in the order of their submission.
 func (t *table) all() []*Handle {
-	var list []*Handle
+	list := make([]*Handle, 0, t.live)
 	for _, p := range t.pages {
 		if p == nil {
 			continue
