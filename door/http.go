@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -72,7 +73,7 @@ func (d *Door) short(r *http.Request) bool {
 func (d *Door) read(r *http.Request) (io.ReadCloser, error) {
 	d.reading.Add(1)
 	defer d.reading.Add(-1)
-	data, err := io.ReadAll(io.LimitReader(r.Body, int64(d.o.Buffer)+1))
+	data, err := io.ReadAll(io.LimitReader(r.Body, int64(min(d.o.Buffer, math.MaxInt-1))+1))
 	all := io.Reader(bytes.NewReader(data))
 	switch {
 	case err == nil && len(data) > d.o.Buffer:

@@ -22,6 +22,8 @@ type line struct {
 	running  int
 	promises []*promise // in the order in which they were made, those that are over included
 	promised int        // places in the line that are kept
+	far      int        // of these, those that are due only when the line of now has long gone: see near
+	counted  time.Time  // when far was
 	next     time.Time  // when the last place that was promised is due
 	held     float64    // mean time in the handler of late, in seconds
 	cost     robust     // mean cost of late
@@ -129,8 +131,8 @@ func (d *Door) place(c *comer, name string, now time.Time) (t *tenant, push bool
 		d.refused++
 		return nil, false, &Refusal{Status: 429, After: max(d.soon(t, now), time.Second), Why: ErrTenant}
 	case !busy:
-	case due && d.waiting < 2*d.o.MaxWaiting:
-	case d.waiting+d.promised < d.o.MaxWaiting:
+	case due && d.waiting/2 < d.o.MaxWaiting:
+	case d.waiting < d.o.MaxWaiting && d.waiting+d.near(now) < d.o.MaxWaiting:
 	case d.waiting < d.o.MaxWaiting && d.most(t) > t.here()+t.kept()+1:
 	case d.waiting >= d.o.MaxWaiting && d.most(t) > t.here()+1:
 		push = true
@@ -364,6 +366,29 @@ func (d *Door) drop(p *promise) {
 	d.count(p.t)
 }
 
+// longest is the longest that a request is told to wait before it comes again.
+const longest = 10 * time.Minute
+
+// drain returns how long it takes until so many requests have left, at the rate of late.
+func (d *Door) drain(n float64) time.Duration {
+	return time.Duration(min(cmp.Or(d.held, 1)/float64(d.inFlight)*n, 1e9) * float64(time.Second))
+}
+
+// near returns how many of the places that are kept are due within twice the time in which a full line has gone, as of a second ago at
+// most. The others, which were promised when requests took longer, keep nobody out now.
+func (d *Door) near(now time.Time) int {
+	if d.waiting+d.promised >= d.o.MaxWaiting && now.Sub(d.counted) >= time.Second {
+		d.counted, d.far = now, 0
+		end := now.Add(d.drain(2*float64(d.o.MaxWaiting)) + 2*time.Second)
+		for _, p := range d.promises {
+			if !p.over && p.due.After(end) {
+				d.far++
+			}
+		}
+	}
+	return max(d.promised-d.far, 0)
+}
+
 // expire ends the promises that nobody came for.
 func (d *Door) expire(now time.Time) {
 	for len(d.promises) > 0 {
@@ -381,9 +406,12 @@ func (d *Door) expire(now time.Time) {
 }
 
 // promise keeps a place in the line for the next request of t, and returns when it is due, in whole seconds as the header says it.
-// Each is due when one more request is expected to have left.
+// Each is due when one more request is expected to have left, at the rate of now, and in 10 minutes at most (TestPromisesAfterABrownout).
 func (d *Door) promise(t *tenant, now time.Time) time.Duration {
-	n := len(t.promises)
+	n, last := len(t.promises), now.Add(2*d.drain(float64(d.promised)+1)+2*time.Second) // twice: the rate wavers
+	for i := n - 1; i >= 0 && t.promises[i].due.After(last); i-- {
+		t.promises[i].due = last // requests leave sooner than when it was made
+	}
 	if t.kept() >= max(1, d.o.MaxWaiting/len(d.tenants)) { // who asks more often gets no more places
 		if n == 0 {
 			return time.Second
@@ -393,13 +421,15 @@ func (d *Door) promise(t *tenant, now time.Time) time.Duration {
 	if d.next.Before(now) {
 		d.next = now
 	}
-	each := cmp.Or(d.held, 1) / float64(d.inFlight)
-	d.next = d.next.Add(time.Duration(each * float64(time.Second)))
+	d.next = d.next.Add(d.drain(1))
+	if d.next.After(last) {
+		d.next = last
+	}
 	at := d.next
 	if n > 0 && at.Before(t.promises[n-1].due) {
 		at = t.promises[n-1].due // that was rounded up: who comes first is due first
 	}
-	after := max(seconds(at.Sub(now)), time.Second)
+	after := min(max(seconds(at.Sub(now)), time.Second), longest)
 	p := &promise{t: t, due: now.Add(after), until: now.Add(after + after/10 + 2*time.Second)}
 	t.promises = append(t.promises, p)
 	d.promises = append(d.promises, p)

@@ -1,0 +1,144 @@
+package door_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/door"
+)
+
+// Places that were promised while requests took 30 s keep nobody out once they take 10 ms, and whoever is refused then, of a new tenant or of one
+// with such promises, is told to come again soon.
+func TestPromisesAfterABrownout(t *testing.T) {
+	for _, one := range []bool{true, false} { // one tenant, or many
+		t.Run(fmt.Sprint(one), func(t *testing.T) {
+			inDoor(t, 4, door.Options{MaxWaiting: 100}, func(t *testing.T, d *door.Door) {
+				name := func(i int) string {
+					if one {
+						return "burst"
+					}
+					return fmt.Sprint("burst", i)
+				}
+				serve := func(tenant string, takes time.Duration) {
+					p, err := d.Enter(bg, door.Request{Tenant: tenant})
+					if err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(takes)
+					p.Leave()
+				}
+				for range 20 {
+					serve("a", 30*time.Second)
+				}
+				told := func(tenant string) time.Duration {
+					var no *door.Refusal
+					ctx, cancel := context.WithTimeout(bg, time.Nanosecond)
+					defer cancel()
+					if _, err := d.Enter(ctx, door.Request{Tenant: tenant}); errors.As(err, &no) {
+						return no.After
+					}
+					return 0 // it waits
+				}
+				ctx, cancel := context.WithCancel(bg)
+				var wg sync.WaitGroup
+				for i := range 104 {
+					wg.Go(func() {
+						if p, err := d.Enter(ctx, door.Request{Tenant: name(i)}); err == nil {
+							time.Sleep(30 * time.Second)
+							p.Leave()
+						}
+					})
+				}
+				synctest.Wait()
+				longest := time.Duration(0)
+				for i := range 300 {
+					longest = max(longest, told(name(i)))
+				}
+				if longest < 5*time.Minute || longest > 10*time.Minute {
+					t.Errorf("the last one is told %v, want above 5 minutes and at most 10", longest)
+				}
+				cancel() // they give up, and never come again
+				wg.Wait()
+				for range 1000 {
+					serve("a", 10*time.Millisecond)
+				}
+				kept := d.Status().Promised
+				if kept < 50 {
+					t.Fatalf("%d places are kept, want many", kept)
+				}
+				var inside []*door.Pass
+				for i := range 4 {
+					inside = append(inside, must(d.Enter(bg, door.Request{Tenant: fmt.Sprint("b", i)})))
+				}
+				ctx, cancel = context.WithCancel(bg)
+				for i := range 90 {
+					wg.Go(func() {
+						if p, err := d.Enter(ctx, door.Request{Tenant: fmt.Sprint("x", i%20)}); err == nil {
+							p.Leave()
+						}
+					})
+				}
+				synctest.Wait()
+				if got := d.Status().Waiting; got != 90 {
+					t.Errorf("%d of 90 requests wait in a line of 100, of which %d places are promised for later", got, kept)
+				}
+				for i := range 40 {
+					wg.Go(func() { _, _ = d.Enter(ctx, door.Request{Tenant: fmt.Sprint("x", i%20)}) })
+				}
+				synctest.Wait()
+				for _, tenant := range []string{"x1", "burst", "burst1"} {
+					if after := told(tenant); after > 5*time.Second {
+						t.Errorf("%s is told %v, though the line has gone in a second", tenant, after)
+					}
+				}
+				cancel()
+				for _, p := range inside {
+					p.Leave()
+				}
+				wg.Wait()
+			})
+		})
+	}
+}
+
+// A door takes options at the ends of their ranges.
+func TestGreatOptions(t *testing.T) {
+	d := must(door.NewFair(1, door.Options{MaxWaiting: math.MaxInt, MaxTenantWaiting: math.MaxInt, MaxTenants: math.MaxInt, MaxWait: math.MaxInt64, Buffer: math.MaxInt}))
+	const body = "nine byte"
+	h := d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if data, err := io.ReadAll(r.Body); string(data) != body || err != nil {
+			t.Errorf("the handler reads %q, %v, want %q", data, err, body)
+		}
+	}))
+	first := must(d.Enter(bg, door.Request{}))
+	done := make(chan int)
+	for range 3 {
+		go func() {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader(body)))
+			done <- w.Code
+		}()
+	}
+	for d.Status().Waiting < 3 && !t.Failed() {
+		time.Sleep(time.Millisecond)
+	}
+	first.Leave()
+	for range 3 {
+		if code := <-done; code != http.StatusOK {
+			t.Errorf("status %d, want 200", code)
+		}
+	}
+	if err := d.Close(bg); err != nil {
+		t.Error(err)
+	}
+}
