@@ -93,7 +93,10 @@ func (b *Bench) Prepare(ctx context.Context, terminal, notes io.Writer, stdin io
 			if requested && !(t.Requested && t.failed[0] == nil && slices.Contains(b.Estimates, Requested)) {
 				continue
 			}
-			jobs, err := b.prepare(ctx, t, requested, notes, stdin)
+			jobs, err := 0, t.failed[0] // of a file that cannot be read
+			if err == nil {
+				jobs, err = b.prepare(ctx, t, requested, notes, stdin)
+			}
 			switch {
 			case ctx.Err() != nil:
 				return nil

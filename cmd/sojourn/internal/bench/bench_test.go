@@ -504,3 +504,23 @@ func TestFilesBesideTheList(t *testing.T) {
 		t.Error("the cluster beside the list has changed, and nobody sees it")
 	}
 }
+
+// A file that is missing stops no other trace.
+func TestMissingFile(t *testing.T) {
+	b := newBench(t)
+	if err := os.Remove(filepath.Join(b.Folder, "a.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	book := must(Open(b.Dir, b.Version))
+	defer book.Close()
+	b.Traces = must(Find(b.Folder, nil, io.Discard))
+	if err := b.Prepare(t.Context(), io.Discard, io.Discard, nil); !errors.Is(err, os.ErrNotExist) || strings.Count(err.Error(), "trace ") != 1 || !strings.Contains(err.Error(), "trace a") {
+		t.Errorf("Prepare: %v, want that of trace a alone", err)
+	}
+	if err := b.Run(t.Context(), io.Discard, book); err != nil {
+		t.Error(err)
+	}
+	if len(book.done) == 0 {
+		t.Error("nothing was run")
+	}
+}

@@ -143,9 +143,7 @@ func Find(folder string, only []string, notes io.Writer) (list []Trace, err erro
 		list = slices.DeleteFunc(list, func(t Trace) bool { return !slices.Contains(only, t.Name) })
 	}
 	for i := range list {
-		if list[i].SHA256, err = sum(filepath.Join(folder, list[i].File)); err != nil {
-			return nil, err
-		}
+		list[i].SHA256, list[i].failed[0] = sum(filepath.Join(folder, list[i].File))
 	}
 	return list, nil
 }
