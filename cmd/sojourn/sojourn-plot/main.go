@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
@@ -104,6 +105,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 // figures writes pictures of papers in other formats.
 func figures(ctx context.Context, names, formats []string, folder string, out io.Writer) error {
+	if formats = slices.DeleteFunc(formats, func(f string) bool { return f == "svg" }); len(formats) == 0 {
+		return errors.New("-formats svg: the figures are SVG; name another format")
+	}
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
@@ -111,9 +115,6 @@ func figures(ctx context.Context, names, formats []string, folder string, out io
 		for _, f := range formats {
 			if ctx.Err() != nil {
 				return errors.New("interrupted")
-			}
-			if f == "svg" {
-				continue // it is one
 			}
 			name := filepath.Join(folder, strings.TrimSuffix(filepath.Base(file), ".svg")+"."+f)
 			if err := redraw(file, f, name); err != nil {

@@ -269,6 +269,7 @@ func TestBadArguments(t *testing.T) {
 		"wrong number of fields":            {file("a,b,c,d\nfifo,a,1\n")},
 		"nowhere":                           {"nowhere"},
 		`format "gif": want svg`:            {"-formats", "svg,gif", "x"},
+		"name another format":               {"-formats", "svg", "a.svg"},
 		"a picture of 1 x 8 cm: want 4 x 3": {"x", "-width", "1"},
 		"a picture of NaN x 8 cm":           {"x", "-width", "NaN"},
 	} {
