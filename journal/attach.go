@@ -64,7 +64,7 @@ func (a attachments) append(e *encoder) {
 // event is its arrival. Bytes that are attached before that event are there whenever the job is. Empty data
 // takes away what was attached. Attach returns the error of the store after it has failed.
 func (j *Journal) Attach(id sojourn.JobID, data []byte) error {
-	if j.failed.Load() {
+	if j.log.failed.Load() {
 		return j.log.failure()
 	}
 	j.owned.set(id, data)

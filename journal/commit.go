@@ -53,7 +53,13 @@ func (j *Journal) Write() error { return j.note(j.log.advance(j.End(), false)) }
 
 // Close waits for all records, and closes the store. The journal takes no more.
 func (j *Journal) Close() error {
+	j.following.Lock()
+	defer j.following.Unlock()
 	if j.standby != nil {
+		j.standby = nil
+		j.log.mu.Lock()
+		j.log.err = visible.Errorf("journal: %w", ErrClosed)
+		j.log.mu.Unlock()
 		return j.log.store.Close()
 	}
 	j.log.stopping.Store(true)
@@ -62,7 +68,7 @@ func (j *Journal) Close() error {
 		j.saveSwapped()
 		err = j.note(j.log.settle())
 	}
-	j.failed.Store(true)
+	j.log.failed.Store(true)
 	l := &j.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,7 +171,7 @@ func (l *log) lead(sync bool) {
 		l.buf = append(buf[l.taken-start:], l.buf...)
 		buf = nil
 	default:
-		l.err = failure(err)
+		l.abandon(failure(err))
 	}
 	if buf != nil && cap(buf) <= 2*overflow {
 		l.spare = buf[:0]

@@ -187,6 +187,12 @@ func (s *files) Remove(segment uint64) error {
 	return s.remove(base(segment))
 }
 
+// Yield lets go of the lock: nothing more is written.
+func (s *files) Yield() {
+	s.readOnly = true
+	_ = s.Close()
+}
+
 func (s *files) Close() error {
 	s.closeLast()
 	if s.locked == nil {

@@ -2,12 +2,14 @@ package journal
 
 import (
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
@@ -15,8 +17,13 @@ import (
 )
 
 // FollowFiles opens the folder of a journal for a process that may have to wait for it: for a standby. If no other process has it open, it is
-// as [OpenFiles]. Otherwise Open follows that process: see [Journal.Follow].
+// as [OpenFiles]. Otherwise Open follows that process: see [Journal.Follow]. The error wraps [errors.ErrUnsupported] on platforms where files
+// have no locks for this package, such as Windows, since two processes would write then. The file system must have them, too: on NFS
+// that is so if locks are not local to each machine.
 func FollowFiles(dir string) (Store, error) {
+	if !locksFiles {
+		return nil, fmt.Errorf("journal: %w: files have no locks here, so that nothing would keep two processes apart", errors.ErrUnsupported)
+	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, visible.Errorf("journal: %w: make a folder that this process may write to", err)
 	}
@@ -28,6 +35,7 @@ type shared interface {
 	Store
 	Lead() error
 	Leader() string
+	Yield()
 	ReadAt(segment uint64, b []byte, offset int64) (int, error)
 }
 
@@ -35,11 +43,15 @@ type shared interface {
 type followed struct {
 	files
 	reading map[uint64]*os.File // two at most: who follows looks whether there is a next one
+	closed  bool
 }
 
 // Lead takes the lock.
 func (s *followed) Lead() error {
-	if !s.readOnly {
+	switch {
+	case s.closed:
+		return visible.Errorf("journal: %w", ErrClosed)
+	case !s.readOnly:
 		return nil
 	}
 	l, err := s.lock()
@@ -91,6 +103,7 @@ func (s *followed) stopReading(which func(uint64) bool) {
 }
 
 func (s *followed) Close() error {
+	s.closed = true
 	s.stopReading(func(uint64) bool { return true })
 	return s.files.Close()
 }
@@ -105,12 +118,22 @@ type standby struct {
 	sum    uint32   // the checksum of what was used of it
 	cold   error    // why the policy is not what it was at the end of what was read; nil if it is
 	buf    []byte
+
+	why   error // it cannot lead, though no other process does, as far as this one knows
+	pause time.Duration
+	next  time.Time // when it tries to lead again, at the earliest
 }
+
+const (
+	firstPause = 100 * time.Millisecond
+	mostPause  = time.Minute
+)
 
 // A standbyError says that another process leads.
 type standbyError struct {
 	leader string
 	cold   error
+	why    error
 }
 
 func (e *standbyError) Error() string {
@@ -118,13 +141,16 @@ func (e *standbyError) Error() string {
 	if e.leader != "" {
 		s += ": " + e.leader + " leads"
 	}
+	if e.why != nil {
+		return s + "; this process cannot: " + e.why.Error()
+	}
 	if e.cold != nil {
 		s += "; taking over will take as long as a start: " + e.cold.Error()
 	}
 	return s
 }
 
-func (e *standbyError) Unwrap() error { return ErrLocked }
+func (e *standbyError) Unwrap() []error { return []error{ErrLocked, e.why} }
 
 // Standby returns true: whoever calls Follow again may succeed.
 func (e *standbyError) Standby() bool { return true }
@@ -139,7 +165,7 @@ func (j *Journal) standBy(s shared, p sojourn.Policy) error {
 	}
 	j.acc = account.New(p)
 	j.standby = y
-	j.failed.Store(true)
+	j.log.failed.Store(true)
 	j.log.err = &standbyError{leader: s.Leader()}
 	if err := j.Follow(); err != nil && !errors.Is(err, ErrLocked) {
 		return err
@@ -149,28 +175,53 @@ func (j *Journal) standBy(s shared, p sojourn.Policy) error {
 
 // Follow reads what the process that leads has written since, and takes its place if it has gone. It returns nil if this process leads:
 // then the journal has all that the other one has written, and goes on as one that Open has restored. Otherwise the error wraps [ErrLocked] and
-// says who leads, if that is known; call Follow again soon. Until then Observe and all that would change the journal return that error, and Assign
-// declines. After any other error the journal is of no use.
+// says who leads, if that is known, or why this process cannot; call Follow again soon. Until then Observe and all that would change the journal
+// return that error, and Assign declines. After any other error the journal is of no use.
 //
 // Taking over takes no longer than a write of the last segment, if the policy is the same with the same options as that of the process that
-// leads, and that one has Options.Another. Otherwise it may take as long as Open.
+// leads, and that one has Options.Another. Otherwise it may take as long as Open. If it fails, as on a full disk, another process may try, and
+// this one tries again after a while, at most a minute.
 //
-// TestFollow, TestFollowAnother
+// TestFollow, TestFollowAnother, TestTakeoverFails
 func (j *Journal) Follow() error {
+	j.following.Lock()
+	defer j.following.Unlock()
 	y := j.standby
 	if y == nil {
 		return j.log.failure()
 	}
 	y.read(j)
-	if err := y.store.Lead(); errors.Is(err, ErrLocked) {
-		err := &standbyError{y.store.Leader(), y.cold}
-		j.log.mu.Lock()
-		defer j.log.mu.Unlock()
-		j.log.err = err
-		return err
-	} else if err != nil {
-		return err
+	if y.pause > 0 && time.Now().Before(y.next) {
+		return j.waits(y)
 	}
+	err := y.store.Lead()
+	if err == nil {
+		if err = j.takeOver(y); err == nil {
+			j.log.begins(j.opts.Retry)
+			return nil
+		}
+		y.store.Yield()
+		if !y.forget(j, err) {
+			return j.log.failure()
+		}
+	}
+	if y.why = err; errors.Is(err, ErrLocked) {
+		y.why, y.pause = nil, 0
+	}
+	return j.waits(y)
+}
+
+// waits returns that this process does not lead.
+func (j *Journal) waits(y *standby) error {
+	err := &standbyError{y.store.Leader(), y.cold, y.why}
+	j.log.mu.Lock()
+	defer j.log.mu.Unlock()
+	j.log.err = err
+	return err
+}
+
+// takeOver goes on with what the process before has written.
+func (j *Journal) takeOver(y *standby) error {
 	l := &j.log
 	l.mu.Lock()
 	j.standby, l.err = nil, nil
@@ -178,12 +229,27 @@ func (j *Journal) Follow() error {
 	err := y.lead(j)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err == nil {
-		l.err = err
+	if err == nil {
+		err = l.err
 	}
-	l.retry = j.opts.Retry
-	j.failed.Store(err != nil)
+	l.err = err
+	l.failed.Store(err != nil)
 	return err
+}
+
+// forget makes the journal a standby again that has read nothing, after it could not lead. It reports false if it cannot.
+func (y *standby) forget(j *Journal, why error) bool {
+	if err := y.renew(); err != nil {
+		return false
+	}
+	j.standby, j.acc = y, account.New(y.policy)
+	y.at, y.cold = nil, why
+	if list, err := y.store.Segments(); err == nil && len(list) > 0 {
+		y.at = &segment{number: list[len(list)-1]} // it is not read again before it is tried again
+	}
+	y.pause = min(max(2*y.pause, firstPause), mostPause)
+	y.next = time.Now().Add(y.pause)
+	return true
 }
 
 // read uses what there is. If that is not possible, y.cold says why.

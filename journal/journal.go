@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"sync"
@@ -69,12 +70,12 @@ type Journal struct {
 	shadows  []swapper // that are inside
 	swaps    uint64    // of them, when a segment last began
 
-	blank  []byte       // the snapshot of the policy when it was new; nil without Another
-	limit  atomic.Int64 // bytes until the next segment; none begins if it is not positive
-	since  int64        // bytes since the last one began
-	failed atomic.Bool
+	blank []byte       // the snapshot of the policy when it was new; nil without Another
+	limit atomic.Int64 // bytes until the next segment; none begins if it is not positive
+	since int64        // bytes since the last one began
 
-	standby *standby // unless nil: another process writes
+	following sync.Mutex // of Follow and Close
+	standby   *standby   // unless nil: another process writes
 
 	log log
 }
@@ -92,7 +93,11 @@ type log struct {
 	written int64     // position: given to the store
 	durable int64     // position: synced
 	busy    bool      // somebody writes
-	err     error     // of the store; nothing is written after it
+	err     error     // the last one; nothing is written after it
+	failed  atomic.Bool
+	leads   bool            // Open or Follow has succeeded
+	over    context.Context // with err as its cause, once leads is true
+	cancel  context.CancelCauseFunc
 
 	// With Options.Retry; see mend.go.
 	retry bool
@@ -155,6 +160,7 @@ func Open(s Store, p sojourn.Policy, o Options) (*Journal, error) {
 	j.limit.Store(o.SnapshotBytes)
 	j.log.store, j.log.keep = s, o.Keep
 	j.log.cond = sync.NewCond(&j.log.mu)
+	j.log.over, j.log.cancel = context.WithCancelCause(context.Background())
 	for s := range sojourn.All[swapper](p) {
 		j.shadows = append(j.shadows, s)
 	}
@@ -187,7 +193,7 @@ func Open(s Store, p sojourn.Policy, o Options) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.log.retry = o.Retry
+	j.log.begins(o.Retry)
 	return j, nil
 }
 
@@ -219,7 +225,7 @@ func (j *Journal) sawJob(ev *sojourn.Event) {
 // Observe implements [sojourn.Policy]. It appends an event that the policy accepts. After the store has failed it
 // returns that error, and nothing changes.
 func (j *Journal) Observe(ev sojourn.Event) error {
-	if j.failed.Load() {
+	if j.log.failed.Load() {
 		return j.log.failure()
 	}
 	if err := j.acc.Observe(ev); err != nil {
@@ -238,7 +244,7 @@ func (j *Journal) Observe(ev sojourn.Event) error {
 // Assign implements [sojourn.Policy]. It appends a decision to start a task. The driver starts it after
 // Wait(End()), if a start is to be durable. After the store has failed it declines.
 func (j *Journal) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
-	if j.failed.Load() {
+	if j.log.failed.Load() {
 		return sojourn.Assignment{}, false
 	}
 	a, ok := j.acc.Assign(id)
@@ -260,8 +266,7 @@ func (j *Journal) appended(n int) {
 	end, full := l.end, len(l.buf) >= overflow && l.stall == nil
 	busy, failing := l.next != nil || l.making, l.failing
 	if l.stall != nil && l.err == nil && l.end-l.durable > mostUnwritten {
-		l.err = failure(l.stall.err)
-		j.failed.Store(true)
+		l.abandon(failure(l.stall.err))
 	}
 	stalled := l.stall != nil
 	l.mu.Unlock()
@@ -304,7 +309,7 @@ func (j *Journal) saveSwapped() {
 // note remembers that the store has failed.
 func (j *Journal) note(err error) error {
 	if stalled := (*stallError)(nil); err != nil && !errors.As(err, &stalled) {
-		j.failed.Store(true)
+		j.log.failed.Store(true)
 	}
 	return err
 }

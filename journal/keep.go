@@ -35,7 +35,7 @@ func (k keys) append(e *encoder) {
 //
 // TestKeep
 func (j *Journal) Keep(key string, data []byte) error {
-	if j.failed.Load() {
+	if j.log.failed.Load() {
 		return j.log.failure()
 	}
 	j.kept.set(key, data)

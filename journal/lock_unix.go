@@ -8,6 +8,8 @@ import (
 	"syscall"
 )
 
+const locksFiles = true
+
 // lockFile locks a file until it is closed or the process ends.
 func lockFile(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

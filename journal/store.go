@@ -11,12 +11,16 @@ package journal
 //
 //	Lead() error   // so that this process may write; an error that wraps ErrLocked while another one may
 //	Leader() string // which one, for people; "" if that is not known
+//	Yield()        // this process does not write any more, so that another one may lead; it is called while no other method runs
 //
 //	// ReadAt reads from an offset of a segment, as io.ReaderAt does. The error wraps fs.ErrNotExist if there is no such segment, and once if
 //	// Create or Remove was called for it since it was first read.
 //	ReadAt(segment uint64, b []byte, offset int64) (int, error)
 //
-// An error of the store that wraps ErrLocked is the last one, also with Options.Retry.
+// An error of the store that wraps ErrLocked is the last one, also with Options.Retry. A store that learns that another process leads while nothing is
+// written has this method besides. It calls f, which returns at once, with such an error:
+//
+//	OnLost(f func(error))
 //
 // It is of the tier kit.
 type Store interface {

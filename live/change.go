@@ -49,7 +49,7 @@ func (p *Pool) Settings(name string) (n sojourn.Pool, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, any := sojourn.As[sojourn.Sharer](p.policy)
-	if !any {
+	if !any || p.standby != nil {
 		return n, false
 	}
 	n, ok = s.Pool(name)
@@ -62,7 +62,7 @@ func (p *Pool) Settings(name string) (n sojourn.Pool, ok bool) {
 func (p *Pool) Shares(c sojourn.Class) []sojourn.Share {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s, ok := sojourn.As[sojourn.Sharer](p.policy); ok {
+	if s, ok := sojourn.As[sojourn.Sharer](p.policy); ok && p.standby == nil {
 		return s.AppendShares(nil, c)
 	}
 	return nil

@@ -72,7 +72,9 @@ func (p *Pool) end() error {
 	if !p.over {
 		for _, s := range p.slots {
 			if s != nil {
-				p.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: s.Slot})
+				if p.standby == nil { // otherwise it was told of none
+					p.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: s.Slot})
+				}
 				p.forgetSlot(s)
 			}
 		}

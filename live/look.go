@@ -62,7 +62,7 @@ func (l look) Void() []sojourn.JobID {
 	p := l.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if promiser, ok := sojourn.As[sojourn.Promiser](p.policy); ok && !p.over {
+	if promiser, ok := sojourn.As[sojourn.Promiser](p.policy); ok && !p.over && p.standby == nil {
 		return promiser.AppendVoid(nil)
 	}
 	return nil

@@ -84,6 +84,9 @@ func (p *Pool) fail(err error) {
 	if p.broken == nil {
 		p.broken = err
 		p.announce.tell(Note{Kind: PoolBroken, At: p.d.Now(), Err: err})
+		if d, ok := p.kept.d.(interface{ Abandon(error) }); ok {
+			d.Abandon(err)
+		}
 	}
 }
 

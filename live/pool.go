@@ -121,6 +121,8 @@ func New(p sojourn.Policy, o Options) (*Pool, error) {
 			q.standBy(waits)
 		} else if err := q.resume(left); err != nil {
 			return nil, err
+		} else {
+			q.watchPolicy()
 		}
 	}
 	if _, err := q.AddSlots(o.Slots, sojourn.Slot{}); err != nil {

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,15 +15,19 @@ import (
 type standby struct {
 	follow func() error // of the policy
 	err    error        // of Pool.Err
-	clock  *clock       // nil: the owner's is used
+	told   string       // what the observer was told of it, and when
+	at     time.Time
+	clock  *clock // nil: the owner's is used
 	timer  *time.Timer
 	acc    *account.Account // from which the handles were made
 	warm   []warmed         // by ID
 	seen   sojourn.JobID    // jobs up to this one have a handle, or have ended
 }
 
-// followEvery is how often a standby looks whether the other process is there.
-const followEvery = 20 * time.Millisecond
+const (
+	followEvery = 20 * time.Millisecond // a standby looks whether the other process is there
+	tellEvery   = time.Second           // at most, an observer is told that a standby waits for something else
+)
 
 // A clock tells the time of a durable policy. One of the machine that is set later does not hold jobs up, or let them go.
 type clock struct {
@@ -66,34 +71,71 @@ func (p *Pool) standBy(s *standby) {
 	p.standby = s
 	s.prepare(p)
 	s.timer = time.AfterFunc(followEvery, p.followLeader)
-	p.announce.tell(Note{Kind: PoolStandby, At: p.d.Now(), Err: s.err})
+	s.tell(p)
 }
 
-// followLeader looks what the other process has done, and takes its place if it has gone.
+// tell tells the observer why the pool waits, if that is news.
+func (s *standby) tell(p *Pool) {
+	if text := s.err.Error(); text != s.told && (s.told == "" || time.Since(s.at) >= tellEvery) {
+		s.told, s.at = text, time.Now()
+		p.announce.tell(Note{Kind: PoolStandby, At: p.d.Now(), Err: s.err})
+	}
+}
+
+// followLeader looks what the other process has done, and takes its place if it has gone. It may wait for a network, or read much,
+// while the pool is asked; nobody asks the policy meanwhile.
 func (p *Pool) followLeader() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	s := p.standby
+	p.mu.Unlock()
 	if s == nil {
 		return
 	}
 	err := s.follow()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.standby == nil { // the pool was closed meanwhile
+		return
+	}
 	if isStandby(err) {
 		s.err = fmt.Errorf("%w: %w", ErrStandby, err)
 		s.prepare(p)
+		s.tell(p)
 		s.timer.Reset(followEvery)
 		return
 	}
 	if err == nil {
-		err = p.leadNow(s)
+		if err = p.leadNow(s); err == nil {
+			p.standby = nil
+			p.watchPolicy()
+			p.settle(nil)
+			return
+		}
+	}
+	for _, x := range p.slots {
+		if x != nil {
+			p.forgetSlot(x) // the policy may never have been told of it
+		}
 	}
 	p.standby = nil
-	if err != nil {
-		p.fail(err)
-		p.giveUpAll(err)
-		return
+	p.fail(err)
+	p.giveUpAll(err)
+}
+
+// watchPolicy lets the pool learn that its durable policy takes no more, though it tells it nothing: another process may have begun with the jobs,
+// whose attempts here are to end.
+func (p *Pool) watchPolicy() {
+	if d, ok := p.kept.d.(interface {
+		AfterFailure(f func(error)) (stop func() bool)
+	}); ok {
+		stop := d.AfterFailure(func(err error) {
+			_ = p.checked(err)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.settle(nil)
+		})
+		context.AfterFunc(p.leaving, func() { stop() })
 	}
-	p.settle(nil)
 }
 
 // leadNow goes on with the jobs, as New does.
@@ -128,7 +170,9 @@ func (p *Pool) leaveStandby() {
 	p.standby.timer.Stop()
 	p.timer.Stop()
 	for _, x := range p.slots {
-		p.forgetSlot(x)
+		if x != nil {
+			p.forgetSlot(x)
+		}
 	}
 	p.standby, p.over = nil, true
 }

@@ -1,0 +1,225 @@
+package journal
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A sick store fails while it is told to.
+type sick struct {
+	shared
+	lead, create, write error
+	lost                func(error)
+}
+
+func (s *sick) Lead() error {
+	if s.lead != nil {
+		return s.lead
+	}
+	return s.shared.Lead()
+}
+
+func (s *sick) Create(segment uint64, data []byte) error {
+	if s.create != nil {
+		return s.create
+	}
+	return s.shared.Create(segment, data)
+}
+
+func (s *sick) Append(segment uint64, data []byte) error {
+	if s.write != nil {
+		return s.write
+	}
+	return s.shared.Append(segment, data)
+}
+
+func (s *sick) OnLost(f func(error)) { s.lost = f }
+
+// shares opens the journal of a folder for one of several processes.
+func shares(t *testing.T, dir string, o Options) (*Journal, *sick) {
+	t.Helper()
+	s, err := FollowFiles(dir)
+	worked(t, err)
+	x := &sick{shared: s.(shared)}
+	return opened(t, x, newFIFO(t), o), x
+}
+
+func kept(j *Journal, key string) string { return string(maps.Collect(j.Kept())[key]) }
+
+// leads waits until a journal leads, and says what Follow returned before.
+func leads(t *testing.T, j *Journal) {
+	t.Helper()
+	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		err := j.Follow()
+		if err == nil {
+			return
+		}
+		if time.Since(begun) > 5*time.Minute {
+			t.Fatalf("it does not lead: %v", err)
+		}
+	}
+}
+
+// A standby that cannot take over, as on a full disk, lets another one do so, says why, and tries again until it can. So does one that cannot
+// even ask for the lock, and one that finds nothing yet.
+func TestTakeoverFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		a, _ := shares(t, dir, Options{})
+		b, sick := shares(t, dir, Options{Retry: true})
+		worked(t, a.Observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1}}))
+		worked(t, a.Keep("k", []byte("x")))
+		worked(t, a.Flush())
+		sick.lead = syscall.EMFILE
+		if err := b.Follow(); !errors.Is(err, ErrLocked) || !errors.Is(err, syscall.EMFILE) || !strings.Contains(err.Error(), "too many open files") {
+			t.Errorf("without descriptors: %v, want a standby that says so", err)
+		}
+		sick.lead = nil
+		if err := b.Follow(); !errors.Is(err, ErrLocked) || errors.Is(err, syscall.EMFILE) {
+			t.Errorf("with descriptors again: %v", err)
+		}
+		want := all(a)
+		worked(t, a.Close())
+		sick.create = syscall.ENOSPC
+		for range 3 {
+			err := b.Follow()
+			if !errors.Is(err, ErrLocked) || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "no space left") {
+				t.Fatalf("on a full disk: %v, want a standby that says so", err)
+			}
+			if err := b.Keep("k", nil); !errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("then Keep: %v", err)
+			}
+			time.Sleep(mostPause)
+		}
+		c, _ := shares(t, dir, Options{}) // nobody holds the lock
+		if got := all(c); got != want || c.Follow() != nil {
+			t.Errorf("another one has\n%s\nwant\n%s", got, want)
+		}
+		if err := b.Follow(); !errors.Is(err, ErrLocked) || errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("while that one leads: %v", err)
+		}
+		worked(t, c.Keep("k", []byte("y")))
+		want = all(c)
+		worked(t, c.Close())
+		sick.create = nil
+		leads(t, b)
+		if got := all(b); got != want {
+			t.Errorf("with room again it has\n%s\nwant\n%s", got, want)
+		}
+		worked(t, b.Keep("k", []byte("z")))
+		worked(t, b.Flush())
+		worked(t, b.Close())
+	})
+}
+
+// Whoever asked is told once that a journal takes no more: because its store has failed for good, because another process leads though nothing is
+// written here, and because it was abandoned; but not when it is closed, nor after stop. Another process leads then, though nobody has called Close.
+func TestAfterFailure(t *testing.T) {
+	for what, fail := range map[string]func(*Journal, *sick){
+		"a failed store": func(j *Journal, s *sick) {
+			s.write = syscall.EIO
+			_ = j.Keep("l", nil)
+			if err := j.Flush(); !errors.Is(err, syscall.EIO) {
+				t.Errorf("Flush: %v", err)
+			}
+		},
+		"another process": func(_ *Journal, s *sick) { s.lost(ErrLocked) },
+		"abandoned":       func(j *Journal, _ *sick) { j.Abandon(errors.New("the driver is broken")) },
+		"too much unwritten": func(j *Journal, s *sick) {
+			s.write = syscall.EIO
+			j.log.begins(true)
+			for j.Keep("l", make([]byte, 8<<20)) == nil {
+			}
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			a, sick := shares(t, dir, Options{})
+			b, _ := shares(t, dir, Options{})
+			told := make(chan error, 3)
+			a.AfterFailure(func(err error) { told <- err })
+			a.AfterFailure(func(err error) { told <- err })()
+			b.AfterFailure(func(err error) { told <- err })
+			worked(t, a.Keep("k", []byte("x")))
+			worked(t, a.Flush())
+			if what == "abandoned" {
+				worked(t, a.Keep("late", []byte("x"))) // it is written all the same
+			}
+			fail(a, sick)
+			synctest.Wait()
+			if len(told) != 1 || <-told == nil {
+				t.Fatalf("%s: %d were told, want one", what, len(told))
+			}
+			if err := a.Keep("m", nil); err == nil {
+				t.Errorf("%s: then Keep has no error", what)
+			}
+			if err := a.Follow(); err == nil {
+				t.Errorf("%s: then Follow has no error", what)
+			}
+			leads(t, b)
+			if got := kept(b, "k") + kept(b, "late"); got != "x" && (what != "abandoned" || got != "xx") {
+				t.Errorf("%s: the next one has %q", what, got)
+			}
+			_ = a.Close()
+			worked(t, b.Keep("k", []byte("y"))) // closing a takes nothing from b
+			worked(t, b.Flush())
+			worked(t, b.Close())
+			synctest.Wait()
+			if len(told) > 0 {
+				t.Errorf("%s: another one is told: %v", what, <-told)
+			}
+		})
+	}
+}
+
+// What was appended before a journal was abandoned is written, and an error before that stays the last one.
+func TestAbandon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		a, sick := shares(t, dir, Options{})
+		worked(t, a.Keep("k", []byte("x")))
+		a.Abandon(errors.New("once"))
+		synctest.Wait()
+		a.Abandon(errors.New("twice"))
+		synctest.Wait()
+		if err := a.Keep("k", nil); err == nil || !strings.Contains(err.Error(), "once") {
+			t.Errorf("Keep: %v, want that it was abandoned once", err)
+		}
+		if _, ok := a.Assign(1); ok {
+			t.Error("it decides")
+		}
+		b, _ := shares(t, dir, Options{})
+		if got := kept(b, "k"); got != "x" {
+			t.Errorf("the next one has %q, want x", got)
+		}
+		worked(t, b.Close())
+		if sick.shared.Append(1, []byte("late")) == nil {
+			t.Error("the store of the first one still writes")
+		}
+	})
+}
+
+// A standby that was closed does not take over, and does not lock anybody out.
+func TestClosedStandby(t *testing.T) {
+	dir := t.TempDir()
+	a, _ := shares(t, dir, Options{})
+	b, _ := shares(t, dir, Options{})
+	worked(t, b.Close())
+	worked(t, a.Close())
+	if err := b.Follow(); !errors.Is(err, ErrClosed) {
+		t.Errorf("Follow: %v, want that it is closed", err)
+	}
+	if err := b.Keep("k", nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("Keep: %v, want that it is closed", err)
+	}
+	c, _ := shares(t, dir, Options{})
+	worked(t, c.Follow())
+	worked(t, c.Close())
+}
