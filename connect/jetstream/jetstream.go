@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +22,8 @@ type Options struct {
 	// Replicas is how many servers keep the stream, if Open makes it. Zero means 1.
 	Replicas int
 
-	// Lease is for how long nothing is heard from the process that leads before another one tries to take over. Zero means 1 s.
+	// Lease is for how long nothing is heard from the process that leads before another one tries to take over. Zero means 1 s; others are at
+	// least 10 ms. If those of two processes differ, the longer one counts.
 	Lease time.Duration
 
 	// Who is how other processes name this one. Empty means the number of the process and the name of the machine.
@@ -36,6 +38,7 @@ const (
 	headFirst = "Sojourn-First" // with this message a write begins
 	headLeft  = "Sojourn-Left"  // how many messages follow that belong to it
 	headOf    = "Sojourn-Of"    // of kindRemove: the segment
+	headLease = "Sojourn-Lease" // of kindLead and kindBeat: the lease of who leads
 )
 
 // Kinds of messages. Those of segments have the subject PREFIX.NUMBER, all others PREFIX.lead, where only the last one is kept.
@@ -49,13 +52,15 @@ const (
 )
 
 const (
-	part     = 256 << 10       // of a segment, in one message
+	part     = 256 << 10       // of a segment, in one message, or less if the server takes less
+	leastMax = 16 << 10        // what the server has to take in one message
 	patience = 5 * time.Second // for an answer of the server
 	mostKept = 64 << 20        // bytes of a segment that are kept for who follows
 )
 
 // Open opens the journal of a name, and makes its stream, SOJOURN_NAME with the subjects sojourn.NAME.>, if there is none. A name has letters, digits, - and _. The
-// connection stays the caller's. Close of the store says that this process does not lead any more.
+// connection stays the caller's. Close of the store says that this process does not lead any more. A stream that is there must be as Open
+// would have made it, but for the number of servers: the error names what is not (TestForeignStream).
 func Open(ctx context.Context, conn *nats.Conn, name string, o Options) (journal.Store, error) {
 	if name == "" || strings.ContainsFunc(name, func(r rune) bool {
 		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
@@ -65,8 +70,14 @@ func Open(ctx context.Context, conn *nats.Conn, name string, o Options) (journal
 	if o.Replicas < 0 || o.Lease < 0 {
 		return nil, fmt.Errorf("jetstream: %d replicas, a lease of %v: want none that is negative", o.Replicas, o.Lease)
 	}
+	if o.Lease > 0 && o.Lease < 10*time.Millisecond {
+		return nil, fmt.Errorf("jetstream: a lease of %v: want at least 10ms; a number without a unit counts nanoseconds", o.Lease)
+	}
 	if o.Lease == 0 {
 		o.Lease = time.Second
+	}
+	if most := conn.MaxPayload(); most > 0 && most < leastMax { // 0: it is not connected yet
+		return nil, fmt.Errorf("jetstream: the server takes messages of %d bytes: want a max_payload of at least %d", most, leastMax)
 	}
 	if o.Who == "" {
 		host, _ := os.Hostname()
@@ -86,12 +97,38 @@ func Open(ctx context.Context, conn *nats.Conn, name string, o Options) (journal
 		}
 	}
 	if err == nil {
+		err = s.fits()
+	}
+	if err == nil {
 		err = s.follow(ctx)
 	}
 	if err != nil {
 		return nil, visible.Errorf("jetstream: %w", err)
 	}
 	return s, nil
+}
+
+// fits returns why the stream cannot keep a journal.
+func (s *store) fits() error {
+	c := s.stream.CachedInfo().Config
+	bad := ""
+	switch {
+	case !slices.Equal(c.Subjects, []string{s.prefix + ">"}):
+		bad = fmt.Sprintf("the subjects %q: want %q", c.Subjects, s.prefix+">")
+	case !c.AllowRollup || c.DenyPurge || c.DenyDelete:
+		bad = "no roll-ups, purges or deletions: allow them"
+	case c.Retention != js.LimitsPolicy || c.MaxAge > 0 || c.MaxMsgs > 0 || c.MaxMsgsPerSubject > 0 || c.MaxBytes > 0 && c.Discard != js.DiscardNew:
+		bad = "limits by which it would lose messages"
+	case c.MaxMsgSize > 0 && c.MaxMsgSize < leastMax:
+		bad = fmt.Sprintf("messages of at most %d bytes: want %d", c.MaxMsgSize, leastMax)
+	case c.Storage != js.FileStorage:
+		bad = "its messages in memory: want them in files"
+	case c.Sealed || c.NoAck || c.Mirror != nil || len(c.Sources) > 0 || c.SubjectTransform != nil:
+		bad = "a mirror, a source, a transformation of subjects, a seal or no acknowledgements"
+	default:
+		return nil
+	}
+	return fmt.Errorf("stream %s has %s", c.Name, bad)
 }
 
 // A content is what is known of a segment.
@@ -128,7 +165,8 @@ type book struct {
 	leader   string // the store that leads, and its name for people
 	who      string
 	free     bool // it has ended in order, or nobody has led
-	most     int  // bytes of a segment that are kept
+	lease    time.Duration
+	most     int // bytes of a segment that are kept
 }
 
 func newBook(most int) book {
@@ -149,11 +187,12 @@ func (b *book) enter(m message) (done uint64) {
 	kind, from := m.header.Get(headKind), m.header.Get(headFrom)
 	if m.subject == "lead" {
 		switch kind {
-		case kindLead:
+		case kindLead, kindBeat:
 			b.leader, b.who, b.free = from, m.header.Get(headWho), false
-			clear(b.groups) // of the one before, who does not end them
-		case kindBeat:
-			b.leader, b.who, b.free = from, m.header.Get(headWho), false
+			b.lease, _ = time.ParseDuration(m.header.Get(headLease))
+			if kind == kindLead {
+				clear(b.groups) // of the one before, who does not end them
+			}
 		case kindFree:
 			b.free = true
 		case kindRemove:

@@ -37,6 +37,7 @@ type store struct {
 	leads    bool
 	unsure   bool          // a message may be in the stream that is not in the book
 	lost     error         // another one leads
+	told     func(error)   // of that
 	stop     chan struct{} // closed when it does not lead any more
 	ended    sync.WaitGroup
 }
@@ -47,23 +48,34 @@ func (s *store) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	consumer, err := s.stream.OrderedConsumer(ctx, js.OrderedConsumerConfig{DeliverPolicy: js.DeliverAllPolicy})
+	s.mu.Lock()
+	from := s.book.last
+	s.mu.Unlock()
+	consumer, err := s.stream.OrderedConsumer(ctx, js.OrderedConsumerConfig{DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: from + 1})
 	if err != nil {
 		return err
 	}
-	if s.messages, err = consumer.Messages(); err != nil {
+	messages, err := consumer.Messages()
+	if err != nil {
 		return err
 	}
-	s.heard = time.Now()
 	caught := make(chan struct{})
-	if info.State.Msgs == 0 {
-		s.book.last = info.State.LastSeq
+	waits := info.State.Msgs > 0 && info.State.LastSeq > from
+	s.mu.Lock()
+	if s.lost != nil { // it was closed meanwhile
+		s.mu.Unlock()
+		messages.Stop()
+		return s.lost
+	}
+	s.messages, s.heard = messages, time.Now()
+	if !waits {
+		s.book.last = max(from, info.State.LastSeq)
 		close(caught)
 	}
+	s.mu.Unlock()
 	s.ended.Go(func() {
-		waits := info.State.Msgs > 0
 		for {
-			m, err := s.messages.Next()
+			m, err := messages.Next()
 			if errors.Is(err, js.ErrMsgIteratorClosed) {
 				return
 			}
@@ -89,7 +101,7 @@ func (s *store) follow(ctx context.Context) error {
 	case <-caught:
 		return nil
 	case <-ctx.Done():
-		s.messages.Stop()
+		messages.Stop()
 		return context.Cause(ctx)
 	}
 }
@@ -120,16 +132,17 @@ func (s *store) Lead() error {
 		return nil
 	case !s.conn.IsConnected():
 		s.heard = time.Now()
-		return fmt.Errorf("jetstream: the server is away: %w", journal.ErrLocked)
-	case !s.book.free && time.Since(s.heard) < s.lease:
+		return fmt.Errorf("jetstream: the server is away: %w", nats.ErrDisconnected)
+	case !s.book.free && time.Since(s.heard) < max(s.lease, s.book.lease):
 		return fmt.Errorf("jetstream: %s leads: %w", visible.Text(s.book.who), journal.ErrLocked)
 	}
-	ack, err := s.send(nats.Header{headKind: {kindLead}, headWho: {s.who}, js.MsgRollup: {js.MsgRollupSubject}}, "lead", nil)
+	ack, err := s.send(s.says(kindLead), "lead", nil, patience)
 	if err != nil {
 		s.heard = time.Now()
-		if refused(err) {
-			s.skip()
+		if !refused(err) {
+			return visible.Errorf("jetstream: %w", err)
 		}
+		s.skip()
 		return fmt.Errorf("jetstream: %w: %w", err, journal.ErrLocked)
 	}
 	s.leads = true
@@ -139,6 +152,53 @@ func (s *store) Lead() error {
 	s.stop = make(chan struct{})
 	go s.beat(s.stop)
 	return nil
+}
+
+// says returns the header of a message by which this store says that it leads.
+func (s *store) says(kind string) nats.Header {
+	return nats.Header{headKind: {kind}, headWho: {s.who}, headLease: {s.lease.String()}, js.MsgRollup: {js.MsgRollupSubject}}
+}
+
+// OnLost lets f be called when another store leads.
+func (s *store) OnLost(f func(error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told = f; s.lost != nil {
+		f(s.lost)
+	}
+}
+
+// Yield lets another process lead, and follows it.
+func (s *store) Yield() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lost != nil || !s.leads {
+		return
+	}
+	s.free()
+	s.leads, s.unsure, s.heard = false, false, time.Now()
+	s.ended.Go(func() {
+		for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			err := s.follow(ctx)
+			cancel()
+			s.mu.Lock()
+			closed := s.lost != nil
+			s.mu.Unlock()
+			if err == nil || closed {
+				return
+			}
+			time.Sleep(wait)
+		}
+	})
+}
+
+// free ends the beats, and says that this store does not lead any more, if it can: otherwise the lease ends. The lock is held.
+func (s *store) free() {
+	s.release()
+	if s.leads && s.lost == nil && !s.unsure {
+		_ = s.write(nats.Header{headKind: {kindFree}, js.MsgRollup: {js.MsgRollupSubject}}, "lead", nil, patience)
+	}
 }
 
 // skip moves the book behind messages that are not there any more, if nothing else comes.
@@ -165,13 +225,13 @@ func (s *store) beat(stop chan struct{}) {
 		case <-tick.C:
 		}
 		s.mu.Lock()
-		_ = s.write(nats.Header{headKind: {kindBeat}, headWho: {s.who}, js.MsgRollup: {js.MsgRollupSubject}}, "lead", nil)
+		_ = s.write(s.says(kindBeat), "lead", nil, min(s.lease, patience))
 		s.mu.Unlock()
 	}
 }
 
 // send sends a message that is to stand after the last one that is known, and returns where it stands.
-func (s *store) send(header nats.Header, subject string, data []byte) (uint64, error) {
+func (s *store) send(header nats.Header, subject string, data []byte, patience time.Duration) (uint64, error) {
 	if !s.conn.IsConnected() {
 		return 0, nats.ErrDisconnected // it is not to be sent later
 	}
@@ -192,7 +252,7 @@ func refused(err error) bool {
 }
 
 // write sends a message if this store leads, and enters it. The lock is held.
-func (s *store) write(header nats.Header, subject string, data []byte) (err error) {
+func (s *store) write(header nats.Header, subject string, data []byte, patience time.Duration) (err error) {
 	switch {
 	case s.lost != nil:
 		return s.lost
@@ -205,9 +265,12 @@ func (s *store) write(header nats.Header, subject string, data []byte) (err erro
 	}
 	for range 3 { // what was sent before may come late
 		var seq uint64
-		if seq, err = s.send(header, subject, data); err == nil {
+		if seq, err = s.send(header, subject, data, patience); err == nil {
 			s.enter(message{seq, s.prefix + subject, header, data})
 			return nil
+		}
+		if errors.Is(err, nats.ErrDisconnected) {
+			break // it was not sent
 		}
 		s.unsure = true
 		if !refused(err) {
@@ -222,6 +285,9 @@ func (s *store) write(header nats.Header, subject string, data []byte) (err erro
 
 // catchUp enters messages that were sent, of which no answer came. If another store has written any, this one does not lead any more.
 func (s *store) catchUp() error {
+	if !s.conn.IsConnected() {
+		return visible.Errorf("jetstream: %w", nats.ErrDisconnected)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	info, err := s.stream.Info(ctx) // before it is asked what is there
@@ -253,6 +319,9 @@ func (s *store) lose(who string) {
 	}
 	s.lost = visible.Errorf("jetstream: %s leads, and this process does not any more: %w", visible.Text(who), journal.ErrLocked)
 	s.release()
+	if s.told != nil {
+		s.told(s.lost)
+	}
 }
 
 func (s *store) release() {
@@ -296,6 +365,7 @@ func (s *store) Read(segment uint64) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	gone := func() error { return visible.Errorf("%s: %w", s.Name(segment), fs.ErrNotExist) } // it was replaced or removed meanwhile
 	consumer, err := s.stream.OrderedConsumer(ctx, js.OrderedConsumerConfig{FilterSubjects: []string{s.prefix + strconv.FormatUint(segment, 10)},
 		DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: c.first})
 	if err != nil {
@@ -309,8 +379,16 @@ func (s *store) Read(segment uint64) ([]byte, error) {
 	defer context.AfterFunc(ctx, messages.Stop)()
 	var data []byte
 	b := newBook(math.MaxInt)
-	for b.last < c.last {
-		m, err := messages.Next()
+	for left := consumer.CachedInfo().NumPending; b.last < c.last; {
+		if left == 0 {
+			return nil, gone()
+		}
+		m, err := messages.Next(js.NextMaxWait(patience))
+		if errors.Is(err, nats.ErrTimeout) || errors.Is(err, js.ErrMsgIteratorClosed) {
+			if now, e := s.content(segment); e != nil || now.first != c.first {
+				return nil, gone()
+			}
+		}
 		if err != nil {
 			return nil, visible.Errorf("%s: %w", s.Name(segment), err)
 		}
@@ -318,8 +396,8 @@ func (s *store) Read(segment uint64) ([]byte, error) {
 		if err != nil {
 			return nil, visible.Errorf("%s: %w", s.Name(segment), err)
 		}
-		if meta.Sequence.Stream > c.last { // it was replaced meanwhile
-			return nil, visible.Errorf("%s: %w", s.Name(segment), fs.ErrNotExist)
+		if left = meta.NumPending; meta.Sequence.Stream > c.last {
+			return nil, gone()
 		}
 		if b.enter(message{meta.Sequence.Stream, m.Subject()[len(s.prefix):], m.Headers(), m.Data()}) > 0 {
 			x := b.segments[segment]
@@ -370,6 +448,13 @@ func (s *store) ReadAt(segment uint64, b []byte, offset int64) (int, error) {
 
 // put writes bytes to a segment, in as many messages as it takes.
 func (s *store) put(kind string, segment uint64, data []byte) error {
+	part := part
+	if most := int(s.conn.MaxPayload()); most >= leastMax {
+		part = min(part, most-leastMax/2) // the headers take some of it
+	}
+	if most := int(s.stream.CachedInfo().Config.MaxMsgSize); most >= leastMax {
+		part = min(part, most-leastMax/2)
+	}
 	last := max(len(data)-1, 0) / part
 	for left := last; left >= 0; left-- {
 		n := min(len(data), part)
@@ -378,7 +463,7 @@ func (s *store) put(kind string, segment uint64, data []byte) error {
 			header.Set(headFirst, "1")
 		}
 		s.mu.Lock()
-		err := s.write(header, strconv.FormatUint(segment, 10), data[:n])
+		err := s.write(header, strconv.FormatUint(segment, 10), data[:n], patience)
 		s.mu.Unlock()
 		if err != nil {
 			return err
@@ -416,7 +501,7 @@ func (s *store) Sync(uint64) error {
 
 func (s *store) Remove(segment uint64) error {
 	s.mu.Lock()
-	err := s.write(nats.Header{headKind: {kindRemove}, headOf: {strconv.FormatUint(segment, 10)}, headWho: {s.who}, js.MsgRollup: {js.MsgRollupSubject}}, "lead", nil)
+	err := s.write(nats.Header{headKind: {kindRemove}, headOf: {strconv.FormatUint(segment, 10)}, headWho: {s.who}, js.MsgRollup: {js.MsgRollupSubject}}, "lead", nil, patience)
 	s.mu.Unlock()
 	if err == nil {
 		s.purge(segment)
@@ -427,13 +512,11 @@ func (s *store) Remove(segment uint64) error {
 // Close says that this process does not lead any more.
 func (s *store) Close() error {
 	s.mu.Lock()
-	s.release()
-	if s.leads && s.lost == nil {
-		_ = s.write(nats.Header{headKind: {kindFree}, js.MsgRollup: {js.MsgRollupSubject}}, "lead", nil) // otherwise the lease ends
-	}
+	s.free()
 	s.lost = visible.Errorf("jetstream: %w", journal.ErrClosed)
+	messages := s.messages
 	s.mu.Unlock()
-	s.messages.Stop()
+	messages.Stop()
 	s.ended.Wait()
 	return nil
 }

@@ -74,7 +74,7 @@ func (s *server) kill() {
 }
 
 func (s *server) opt() asynq.RedisClientOpt {
-	return asynq.RedisClientOpt{Network: "unix", Addr: s.dir + "/socket"}
+	return asynq.RedisClientOpt{Network: "unix", Addr: s.dir + "/socket", ReadTimeout: time.Minute}
 }
 
 // eachRedis runs a test on a Redis in this process and on a real one.
@@ -82,7 +82,7 @@ func eachRedis(t *testing.T, test func(*testing.T, asynq.RedisClientOpt)) {
 	t.Parallel()
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
-		test(t, asynq.RedisClientOpt{Addr: miniredis.RunT(t).Addr()})
+		test(t, asynq.RedisClientOpt{Addr: miniredis.RunT(t).Addr(), ReadTimeout: time.Minute})
 	})
 	t.Run("redis-server", func(t *testing.T) {
 		t.Parallel()

@@ -1,0 +1,213 @@
+package jetstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
+	"github.com/sojourn-sched/sojourn/journal"
+)
+
+// A leader that writes nothing, was stopped and goes on learns that another one leads.
+func TestIdleLeader(t *testing.T) {
+	e := newEngine(t)
+	a, b := e.open(t, Options{Lease: 40 * time.Millisecond, Who: "a"}), e.open(t, Options{Lease: time.Hour, Who: "b"})
+	lost := make(chan error, 3)
+	lead(t, a)
+	a.OnLost(func(err error) { lost <- err })
+	a.mu.Lock() // it is stopped
+	b.mu.Lock()
+	b.heard = time.Now().Add(-2 * time.Hour)
+	b.mu.Unlock()
+	lead(t, b)
+	a.mu.Unlock()
+	if err := <-lost; !errors.Is(err, journal.ErrLocked) || !strings.Contains(err.Error(), "b leads") {
+		t.Errorf("it learns %v, want that b leads", err)
+	}
+	late := make(chan error, 1)
+	a.OnLost(func(err error) { late <- err })
+	<-late // who asks later learns it, too
+	if len(lost) > 0 {
+		t.Errorf("it learns it twice: %v", <-lost)
+	}
+}
+
+// A store that gave the lead away follows the next one, knows all that there is, and leads again, whether or not the server was away meanwhile.
+func TestYield(t *testing.T) {
+	e := newEngine(t)
+	a, b := e.open(t, Options{Lease: time.Hour, Who: "a"}), e.open(t, Options{Lease: time.Hour, Who: "b"})
+	want := []byte("x")
+	lead(t, a)
+	if err := a.Create(1, want); err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range []*store{b, a, b, a} {
+		other := a
+		if s == a {
+			other = b
+		}
+		if i == 2 {
+			e.away()
+			e.start(t)
+			waitFor(t, func() bool { return b.conn.IsConnected() && other.Append(1, nil) == nil })
+		}
+		other.Yield()
+		other.Yield() // it does nothing
+		if err := other.Append(1, want); !errors.Is(err, journal.ErrLocked) {
+			t.Errorf("%d: Append after Yield: %v", i, err)
+		}
+		lead(t, s) // at once: nobody waits for an hour
+		more := []byte(fmt.Sprint(i))
+		want = append(want, more...)
+		if err := s.Append(1, more); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Read(1); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%d: %q, %v, want %q", i, got, err, want)
+		}
+		waitFor(t, func() bool {
+			buf := make([]byte, 10)
+			n, _ := other.ReadAt(1, buf, 0)
+			return bytes.Equal(buf[:n], want)
+		})
+	}
+	a.Yield()
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	a.Yield() // it is closed
+}
+
+// What is read of a segment that is gone ends at once, and says so, before this store has heard of that.
+func TestPurged(t *testing.T) {
+	e := newEngine(t)
+	a := e.open(t, Options{Lease: time.Hour})
+	lead(t, a)
+	for n := uint64(1); n <= 2; n++ {
+		if err := errors.Join(a.Create(n, []byte("x")), a.Append(n, []byte("y"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := e.open(t, Options{Lease: time.Hour})
+	b.mu.Lock()
+	b.messages.Stop() // it hears nothing more
+	b.mu.Unlock()
+	if err := a.Remove(1); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Create(2, []byte("z")); err != nil {
+		t.Fatal(err)
+	}
+	for n := uint64(1); n <= 2; n++ {
+		if _, err := b.Read(n); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("segment %d: %v, want that it is gone", n, err)
+		}
+	}
+}
+
+// Segments are written in messages as small as the server wants them.
+func TestSmallMessages(t *testing.T) {
+	e := newEngine(t)
+	e.away()
+	e.options.MaxPayload = 32 << 10
+	e.start(t)
+	s := e.open(t, Options{})
+	lead(t, s)
+	data := bytesOf(rand.New(rand.NewPCG(1, 1)), 300<<10)
+	if err := errors.Join(s.Create(1, data[:200<<10]), s.Append(1, data[200<<10:])); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Read(1); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	e.away()
+	e.options.MaxPayload = 8 << 10
+	e.start(t)
+	conn := must(nats.Connect(e.ClientURL()))
+	defer conn.Close()
+	if _, err := Open(bg, conn, "test", Options{}); err == nil || !strings.Contains(err.Error(), "max_payload") {
+		t.Errorf("messages of 8 KiB: %v", err)
+	}
+}
+
+// A stream that somebody else has made is used if it can keep a journal; otherwise the error says why not.
+func TestForeignStream(t *testing.T) {
+	e := newEngine(t)
+	conn := must(nats.Connect(e.ClientURL()))
+	defer conn.Close()
+	api := must(js.New(conn))
+	for want, change := range map[string]func(*js.StreamConfig){
+		"":                func(c *js.StreamConfig) { c.MaxBytes, c.Discard = 1<<20, js.DiscardNew },
+		"allow them":      func(c *js.StreamConfig) { c.AllowRollup = false },
+		"purges":          func(c *js.StreamConfig) { c.AllowRollup, c.DenyPurge = false, true },
+		"deletions":       func(c *js.StreamConfig) { c.DenyDelete = true },
+		"limits":          func(c *js.StreamConfig) { c.MaxAge = time.Hour },
+		"lose messages":   func(c *js.StreamConfig) { c.MaxBytes = 1 << 20 },
+		"would lose":      func(c *js.StreamConfig) { c.MaxMsgsPerSubject = 10 },
+		"by which":        func(c *js.StreamConfig) { c.Retention = js.WorkQueuePolicy },
+		"memory":          func(c *js.StreamConfig) { c.Storage = js.MemoryStorage },
+		"subjects":        func(c *js.StreamConfig) { c.Subjects = []string{"sojourn.test.lead"} },
+		"want 16384":      func(c *js.StreamConfig) { c.MaxMsgSize = 1000 },
+		"acknowledgement": func(c *js.StreamConfig) { c.NoAck = true },
+	} {
+		c := js.StreamConfig{Name: "SOJOURN_test", Subjects: []string{"sojourn.test.>"}, AllowRollup: true}
+		change(&c)
+		must(api.CreateStream(bg, c))
+		s, err := Open(bg, conn, "test", Options{})
+		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+		if err == nil {
+			err = errors.Join(s.(*store).Lead(), s.Create(1, []byte("x")), s.Close())
+		}
+		if want == "" && err != nil {
+			t.Error(err)
+		}
+		if err := api.DeleteStream(bg, "SOJOURN_test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Why a store cannot lead is told, and not that a process leads which is gone; a store that is closed while the server is away ends at once.
+func TestAway(t *testing.T) {
+	e := newEngine(t)
+	a, b := e.open(t, Options{Lease: 50 * time.Millisecond}), e.open(t, Options{Lease: 50 * time.Millisecond})
+	lead(t, a)
+	if err := a.Create(1, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	e.away()
+	waitFor(t, func() bool { return !a.conn.IsConnected() && !b.conn.IsConnected() })
+	if err := a.Append(1, []byte("y")); err == nil || errors.Is(err, journal.ErrLocked) {
+		t.Errorf("Append: %v", err)
+	}
+	if err := b.Lead(); errors.Is(err, journal.ErrLocked) || !errors.Is(err, nats.ErrDisconnected) {
+		t.Errorf("Lead: %v, want that the server is away", err)
+	}
+	begun := time.Now()
+	_, _ = a.Close(), b.Close()
+	if took := time.Since(begun); took > patience {
+		t.Errorf("Close takes %v", took)
+	}
+}
+
+// Who may write nothing into the stream says so.
+func TestNoStream(t *testing.T) {
+	e := newEngine(t)
+	a := e.open(t, Options{})
+	if err := a.api.DeleteStream(context.Background(), "SOJOURN_test"); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Lead(); err == nil || errors.Is(err, journal.ErrLocked) {
+		t.Errorf("Lead without a stream: %v, want that there is none", err)
+	}
+}
