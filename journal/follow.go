@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
@@ -120,13 +119,13 @@ type standby struct {
 	buf    []byte
 
 	why   error // it cannot lead, though no other process does, as far as this one knows
-	pause time.Duration
-	next  time.Time // when it tries to lead again, at the earliest
+	pause int   // calls of Follow without a try, after the last one
+	left  int   // of these
 }
 
 const (
-	firstPause = 100 * time.Millisecond
-	mostPause  = time.Minute
+	firstPause = 4 // calls
+	mostPause  = 2048
 )
 
 // A standbyError says that another process leads.
@@ -180,7 +179,7 @@ func (j *Journal) standBy(s shared, p sojourn.Policy) error {
 //
 // Taking over takes no longer than a write of the last segment, if the policy is the same with the same options as that of the process that
 // leads, and that one has Options.Another. Otherwise it may take as long as Open. If it fails, as on a full disk, another process may try, and
-// this one tries again after a while, at most a minute.
+// this one tries again, after 4 more calls, then after 8, at the most after 2,048.
 //
 // TestFollow, TestFollowAnother, TestTakeoverFails
 func (j *Journal) Follow() error {
@@ -191,7 +190,8 @@ func (j *Journal) Follow() error {
 		return j.log.failure()
 	}
 	y.read(j)
-	if y.pause > 0 && time.Now().Before(y.next) {
+	if y.left > 0 {
+		y.left--
 		return j.waits(y)
 	}
 	err := y.store.Lead()
@@ -248,7 +248,7 @@ func (y *standby) forget(j *Journal, why error) bool {
 		y.at = &segment{number: list[len(list)-1]} // it is not read again before it is tried again
 	}
 	y.pause = min(max(2*y.pause, firstPause), mostPause)
-	y.next = time.Now().Add(y.pause)
+	y.left = y.pause
 	return true
 }
 

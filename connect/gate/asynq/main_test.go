@@ -74,7 +74,7 @@ func (s *server) kill() {
 }
 
 func (s *server) opt() asynq.RedisClientOpt {
-	return asynq.RedisClientOpt{Network: "unix", Addr: s.dir + "/socket", ReadTimeout: time.Minute}
+	return asynq.RedisClientOpt{Network: "unix", Addr: s.dir + "/socket"}
 }
 
 // eachRedis runs a test on a Redis in this process and on a real one.
