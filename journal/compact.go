@@ -38,6 +38,7 @@ func (j *Journal) compact(segment uint64) {
 	defer l.mu.Unlock()
 	l.making, l.failing = false, err != nil
 	l.cond.Broadcast()
+	l.yield()
 }
 
 var errStopping = errors.New("the journal is being closed")

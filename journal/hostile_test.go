@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -20,10 +21,10 @@ import (
 // without having done something.
 type hostile struct {
 	rng    *rand.Rand
-	names  map[string]*inode // as a process sees it
-	kept   map[string]*inode // on the disk
-	dirty  map[string]bool   // names of which the disk may have what was before
-	locked bool
+	names  map[string]*inode           // as a process sees it
+	kept   map[string]*inode           // on the disk
+	dirty  map[string]bool             // names of which the disk may have what was before
+	holder atomic.Pointer[hostileLock] // of the lock
 
 	calls int
 	fails map[int]bool // calls that fail
@@ -78,7 +79,8 @@ func (c *inode) flush(from, to int) {
 
 // restart begins a new process, after the power was gone or not.
 func (h *hostile) restart(powerless bool) {
-	h.locked, h.calls, h.fails, h.power = false, 0, nil, 0
+	h.holder.Store(nil)
+	h.calls, h.fails, h.power = 0, nil, 0
 	if powerless {
 		for _, name := range slices.Sorted(maps.Keys(h.dirty)) {
 			if c := h.names[name]; h.coin() && c != nil {
@@ -186,16 +188,17 @@ func (h *hostile) sync() error {
 }
 
 func (h *hostile) lock() (io.Closer, error) {
-	if h.locked {
+	l := &hostileLock{h}
+	if !h.holder.CompareAndSwap(nil, l) {
 		return nil, ErrLocked
 	}
-	h.locked = true
-	return hostileLock{h}, nil
+	return l, nil
 }
 
 type hostileLock struct{ h *hostile }
 
-func (l hostileLock) Close() error { l.h.locked = false; return nil }
+// Close may come late: the journal lets go of the lock in a goroutine after an error, when another process may have it already.
+func (l *hostileLock) Close() error { l.h.holder.CompareAndSwap(l, nil); return nil }
 
 type hostileFile struct {
 	h *hostile

@@ -96,6 +96,7 @@ type log struct {
 	err     error     // the last one; nothing is written after it
 	failed  atomic.Bool
 	leads   bool            // Open or Follow has succeeded
+	yielded bool            // nothing is written any more
 	over    context.Context // with err as its cause, once leads is true
 	cancel  context.CancelCauseFunc
 

@@ -46,7 +46,7 @@ func (l *log) begins(retry bool) {
 	}
 }
 
-// abandon enters the last error, unless there is one. The lock is held.
+// abandon enters the last error, unless there is one, and lets go of the store. The lock is held, but for a while at the end.
 func (l *log) abandon(err error) {
 	if l.err != nil {
 		return
@@ -57,20 +57,20 @@ func (l *log) abandon(err error) {
 	if l.leads { // otherwise Open or Follow returns it
 		l.stopping.Store(true)
 		l.cancel(err)
-		go l.yield()
+		l.yield()
 	}
 }
 
-// yield lets another process lead, when nothing is being written any more.
+// yield lets another process lead after the last error, unless something is being written: then it is called again at the end of that. The lock is
+// held, but for a while.
 func (l *log) yield() {
+	if !l.leads || l.err == nil || l.yielded || l.busy || l.making {
+		return
+	}
+	l.yielded = true
 	s, ok := l.store.(interface{ Yield() })
 	if !ok {
 		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for l.busy || l.making {
-		l.cond.Wait()
 	}
 	l.busy = true
 	l.mu.Unlock()

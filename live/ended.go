@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -592,7 +593,7 @@ func (p *Pool) Retry(ctx context.Context, id sojourn.JobID) (*Handle, error) {
 
 // job returns a job as it was submitted, but for what counts from then on.
 func (o *order) job(spec *sojourn.Job) Job {
-	j := Job{Name: spec.Name, Pool: spec.Pool, Weight: spec.Weight, Priority: int(spec.Priority), Parallelism: int(spec.Parallelism), Sequence: spec.Sequence, Open: spec.Open, Retry: o.retry,
+	j := Job{Name: spec.Name, Pool: spec.Pool, Weight: spec.Weight, Priority: int(spec.Priority), Parallelism: int(min(uint64(spec.Parallelism), math.MaxInt)), Sequence: spec.Sequence, Open: spec.Open, Retry: o.retry,
 		MaxFailedTasks: o.mayFail, Handler: o.handler, Payload: o.payload, Key: o.key, Phases: make([]Phase, len(spec.Phases))}
 	for i := range spec.Phases {
 		ph := &spec.Phases[i]

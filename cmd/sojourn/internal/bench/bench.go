@@ -184,15 +184,15 @@ func (b *Bench) convert(ctx context.Context, t *Trace, requested bool, notes io.
 	if !requested && said.Len() > 0 {
 		fmt.Fprintf(notes, "trace %s\n%s", t.Name, said.String())
 	}
-	entries, err := os.ReadDir(filepath.Dir(path))
+	entries, _ := os.ReadDir(filepath.Dir(path)) // what cannot be removed stays
 	for _, e := range entries {
 		old := filepath.Join(filepath.Dir(path), e.Name())
 		mine, _ := filepath.Match(t.Name+"-????????????.jsonl", e.Name())
 		if mine && old != b.workload(t, false) && old != b.workload(t, true) {
-			err = errors.Join(err, os.Remove(old))
+			_ = os.Remove(old)
 		}
 	}
-	return err
+	return nil
 }
 
 // Run runs the cells that the book does not have, as many at a time as there are processors. If ctx ends, what is done stays in the book. A
@@ -230,12 +230,12 @@ func (b *Bench) Run(ctx context.Context, terminal io.Writer, book *Book) error {
 	switch {
 	case ctx.Err() != nil:
 		return nil
-	case err != nil || len(failed) == 0:
+	case len(failed) == 0:
 		return err
 	case len(failed) == 1:
-		return failed[0]
+		return errors.Join(err, failed[0])
 	}
-	return fmt.Errorf("%s failed, the first one: %w", format.Count(len(failed), "run"), failed[0])
+	return errors.Join(err, fmt.Errorf("%s failed, the first one: %w", format.Count(len(failed), "run"), failed[0]))
 }
 
 // cell runs a cell and returns what came of it. A policy that refuses the workload is no error, nor is a load that the workload cannot have.

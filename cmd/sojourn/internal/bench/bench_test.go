@@ -11,10 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/research/trace"
 )
 
@@ -283,6 +285,59 @@ func TestForeignFolder(t *testing.T) {
 	write(t, filepath.Join(dir, "index.html"), "mine")
 	if _, err := Open(dir, "v1"); err == nil || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("a folder with a page of somebody's: %v", err)
+	}
+}
+
+// Two programs do not work in one folder: the second would remove what the first one has converted.
+func TestTwoPrograms(t *testing.T) {
+	if !locksFiles {
+		t.Skip("files have no locks here")
+	}
+	dir := t.TempDir()
+	first := must(Open(dir, "v1"))
+	if _, err := Open(dir, "v2"); !errors.As(err, new(usage.Error)) || !strings.Contains(err.Error(), "another program") {
+		t.Errorf("the second one: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := must(Open(dir, "v2")).Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A full disk writes half of what it is given.
+type full struct{ records }
+
+func (f full) Write(data []byte) (int, error) {
+	n, _ := f.records.Write(data[:len(data)/2])
+	return n, syscall.ENOSPC
+}
+
+// A record that was written in part is taken back: those before it and after it are there in the next run.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	book := must(Open(dir, "v1"))
+	cell := func(load string) Record { return Record{Cell: Cell{Trace: "t", Load: load}, Inputs: "i"} }
+	file := book.file
+	for load, f := range map[string]records{"1": file, "2": full{file}, "3": file} { // in any order
+		book.file = f
+		if err := book.Add(cell(load)); (err != nil) != (load == "2") {
+			t.Errorf("load %s: %v", load, err)
+		}
+		if _, ok := book.find(cell(load).Cell, "i"); ok != (load != "2") {
+			t.Errorf("load %s is there: %v", load, ok)
+		}
+	}
+	if err := book.Close(); err != nil {
+		t.Fatal(err)
+	}
+	book = must(Open(dir, "v1"))
+	defer book.Close()
+	for load, want := range map[string]bool{"1": true, "2": false, "3": true} {
+		if _, ok := book.find(cell(load).Cell, "i"); ok != want {
+			t.Errorf("then load %s is there: %v, want %v", load, ok, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -49,22 +50,29 @@ type Book struct {
 	version string
 
 	mu   sync.Mutex
-	file *os.File
+	file records
+	size int64 // of the records that are whole
 	done map[Cell]stored
+}
+
+// records is a file.
+type records interface {
+	io.WriteCloser
+	Truncate(size int64) error
 }
 
 // Records is the file of a book.
 const Records = "records.jsonl"
 
 // Open opens the book of a folder, and makes both if need be. What a run that was killed has written in part is dropped, and so are records of
-// another version of the command.
+// another version of the command. A folder in which another program works is an error.
 func Open(dir, version string) (*Book, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
 	b := &Book{version: version, done: map[Cell]stored{}}
 	path := filepath.Join(dir, Records)
-	data, err := os.ReadFile(path)
+	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
@@ -76,6 +84,17 @@ func Open(dir, version string) (*Book, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if b.file = file; locked(file) {
+		return nil, errors.Join(usage.Errorf("folder %s: another program works in it: wait until it has ended, or take another folder", format.Visible(dir)), file.Close())
+	}
+	data, err := io.ReadAll(file)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
 	whole := data[:bytes.LastIndexByte(data, '\n')+1]
 	for line := range bytes.Lines(whole) {
 		var r stored
@@ -83,11 +102,10 @@ func Open(dir, version string) (*Book, error) {
 			b.done[r.Cell] = r
 		}
 	}
-	if b.file, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666); err != nil {
-		return nil, err
-	}
-	if len(whole) < len(data) {
-		return b, b.file.Truncate(int64(len(whole)))
+	if b.size = int64(len(whole)); len(whole) < len(data) {
+		if err := file.Truncate(b.size); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
 	}
 	return b, nil
 }
@@ -100,7 +118,7 @@ func (b *Book) find(c Cell, inputs string) (stored, bool) {
 	return r, ok && r.Inputs == inputs
 }
 
-// Add enters a record.
+// Add enters a record. What a full disk has let be written of it is taken back, so that the next one is whole.
 func (b *Book) Add(r Record) error {
 	r.Version = b.version
 	line, err := json.Marshal(r)
@@ -113,9 +131,13 @@ func (b *Book) Add(r Record) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	n, err := b.file.Write(append(line, '\n'))
+	if err != nil {
+		return errors.Join(err, b.file.Truncate(b.size))
+	}
+	b.size += int64(n)
 	b.done[r.Cell] = again
-	_, err = b.file.Write(append(line, '\n'))
-	return err
+	return nil
 }
 
 // Close closes the file.
