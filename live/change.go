@@ -48,8 +48,8 @@ func (p *Pool) changePool(n sojourn.Pool) (pos int64, err error) {
 func (p *Pool) Settings(name string) (n sojourn.Pool, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s, any := sojourn.As[sojourn.Sharer](p.policy)
-	if !any || p.standby != nil {
+	s, any := policyAs[sojourn.Sharer](p)
+	if !any {
 		return n, false
 	}
 	n, ok = s.Pool(name)
@@ -62,8 +62,17 @@ func (p *Pool) Settings(name string) (n sojourn.Pool, ok bool) {
 func (p *Pool) Shares(c sojourn.Class) []sojourn.Share {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s, ok := sojourn.As[sojourn.Sharer](p.policy); ok && p.standby == nil {
+	if s, ok := policyAs[sojourn.Sharer](p); ok {
 		return s.AppendShares(nil, c)
 	}
 	return nil
+}
+
+// policyAs returns the policy as a T, for a question. It reports false if it is none, and of a pool that is a standby or was one until it was closed, whose policy
+// follows that of another process without a lock.
+func policyAs[T any](p *Pool) (t T, ok bool) {
+	if p.follows {
+		return t, false
+	}
+	return sojourn.As[T](p.policy)
 }

@@ -24,7 +24,7 @@ func (l look) Status(ids []sojourn.JobID) (st Status, next []sojourn.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	st = p.status()
-	promiser, promises := sojourn.As[sojourn.Promiser](p.policy)
+	promiser, promises := policyAs[sojourn.Promiser](p)
 	for _, id := range ids {
 		if h := p.jobs.get(id); h != nil {
 			st.Jobs = append(st.Jobs, p.jobStatus(h, st.Now, promiser, promises))
@@ -62,7 +62,7 @@ func (l look) Void() []sojourn.JobID {
 	p := l.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if promiser, ok := sojourn.As[sojourn.Promiser](p.policy); ok && !p.over && p.standby == nil {
+	if promiser, ok := policyAs[sojourn.Promiser](p); ok && !p.over {
 		return promiser.AppendVoid(nil)
 	}
 	return nil

@@ -49,6 +49,7 @@ type Pool struct {
 	ignored   []*attempt
 	suspects  suspects
 	standby   *standby // unless nil: another process has the jobs
+	follows   bool     // the policy follows another process without a lock, or did so until the pool was closed
 	record    record
 	trial     trial
 	busy      sync.WaitGroup // goroutines that run attempts which are not given up

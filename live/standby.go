@@ -68,7 +68,7 @@ func isStandby(err error) bool {
 func (p *Pool) standBy(s *standby) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.standby = s
+	p.standby, p.follows = s, true
 	s.prepare(p)
 	s.timer = time.AfterFunc(followEvery, p.followLeader)
 	s.tell(p)
@@ -104,6 +104,7 @@ func (p *Pool) followLeader() {
 		s.timer.Reset(followEvery)
 		return
 	}
+	p.follows = false
 	if err == nil {
 		if err = p.leadNow(s); err == nil {
 			p.standby = nil

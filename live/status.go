@@ -52,7 +52,7 @@ func (p *Pool) Status() Status {
 	defer p.mu.Unlock()
 	st := p.status()
 	jobs := p.jobs.all()
-	promiser, promises := sojourn.As[sojourn.Promiser](p.policy)
+	promiser, promises := policyAs[sojourn.Promiser](p)
 	listed := map[sojourn.JobID]bool{}
 	list := func(h *Handle) {
 		if h != nil && !listed[h.spec.ID] {
@@ -107,7 +107,7 @@ func (p *Pool) jobStatus(h *Handle, now sojourn.Time, promiser sojourn.Promiser,
 func (p *Pool) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e, ok := sojourn.As[sojourn.Explainer](p.policy)
+	e, ok := policyAs[sojourn.Explainer](p)
 	if !ok || p.over || p.jobs.get(id) == nil {
 		return nil, false
 	}

@@ -87,7 +87,7 @@ func Open(ctx context.Context, conn *nats.Conn, name string, o Options) (journal
 	if err != nil {
 		return nil, visible.Errorf("jetstream: %w", err)
 	}
-	s := &store{conn: conn, api: api, name: name, prefix: "sojourn." + name + ".", lease: o.Lease, who: o.Who, id: rand.Text(), book: newBook(mostKept)}
+	s := &store{conn: conn, api: api, name: name, prefix: "sojourn." + name + ".", lease: o.Lease, who: o.Who, id: rand.Text(), book: newBook(mostKept), quit: make(chan struct{})}
 	s.stream, err = api.Stream(ctx, "SOJOURN_"+name)
 	if errors.Is(err, js.ErrStreamNotFound) {
 		s.stream, err = api.CreateStream(ctx, js.StreamConfig{Name: "SOJOURN_" + name, Subjects: []string{s.prefix + ">"}, Storage: js.FileStorage,

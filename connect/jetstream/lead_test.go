@@ -19,14 +19,11 @@ import (
 // A leader that writes nothing, was stopped and goes on learns that another one leads.
 func TestIdleLeader(t *testing.T) {
 	e := newEngine(t)
-	a, b := e.open(t, Options{Lease: 40 * time.Millisecond, Who: "a"}), e.open(t, Options{Lease: time.Hour, Who: "b"})
+	a, b := e.open(t, Options{Lease: 40 * time.Millisecond, Who: "a"}), e.open(t, Options{Lease: 40 * time.Millisecond, Who: "b"})
 	lost := make(chan error, 3)
 	lead(t, a)
 	a.OnLost(func(err error) { lost <- err })
 	a.mu.Lock() // it is stopped
-	b.mu.Lock()
-	b.heard = time.Now().Add(-2 * time.Hour)
-	b.mu.Unlock()
 	lead(t, b)
 	a.mu.Unlock()
 	if err := <-lost; !errors.Is(err, journal.ErrLocked) || !strings.Contains(err.Error(), "b leads") {
@@ -37,6 +34,48 @@ func TestIdleLeader(t *testing.T) {
 	<-late // who asks later learns it, too
 	if len(lost) > 0 {
 		t.Errorf("it learns it twice: %v", <-lost)
+	}
+	if err := b.Create(1, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	a.Yield() // it follows
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lead(t, a)
+	if got := string(must(a.Read(1))); got != "x" {
+		t.Errorf("then it has %q, want x", got)
+	}
+}
+
+// A store that leads again as soon as it can has all that it has written.
+func TestLeadAgain(t *testing.T) {
+	e := newEngine(t)
+	a := e.open(t, Options{Lease: time.Hour})
+	want := 0
+	for range 5 {
+		lead(t, a)
+		if want == 0 {
+			if err := a.Create(1, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 40 {
+			if err := a.Append(1, []byte("y")); err != nil {
+				t.Fatal(err)
+			}
+			want++
+		}
+		if data, err := a.Read(1); err != nil || len(data) != want {
+			t.Fatalf("%d bytes, %v, want %d", len(data), err, want)
+		}
+		a.Yield()
+	}
+	if err := a.Close(); err != nil { // while it begins to follow
+		t.Error(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

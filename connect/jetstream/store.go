@@ -36,11 +36,15 @@ type store struct {
 	messages js.MessagesContext
 	leads    bool
 	unsure   bool          // a message may be in the stream that is not in the book
-	lost     error         // another one leads
+	lost     error         // another one leads, or it is closed
+	deaf     bool          // it does not lead any more, and does not follow yet
+	quit     chan struct{} // closed by Close
 	told     func(error)   // of that
 	stop     chan struct{} // closed when it does not lead any more
 	ended    sync.WaitGroup
 }
+
+var errDeaf = errors.New("jetstream: the stream is being read anew")
 
 // follow enters what there is, and goes on with what comes.
 func (s *store) follow(ctx context.Context) error {
@@ -62,14 +66,16 @@ func (s *store) follow(ctx context.Context) error {
 	caught := make(chan struct{})
 	waits := info.State.Msgs > 0 && info.State.LastSeq > from
 	s.mu.Lock()
-	if s.lost != nil { // it was closed meanwhile
+	select {
+	case <-s.quit:
 		s.mu.Unlock()
 		messages.Stop()
 		return s.lost
+	default:
 	}
 	s.messages, s.heard = messages, time.Now()
 	if !waits {
-		s.book.last = max(from, info.State.LastSeq)
+		s.book.last = max(s.book.last, info.State.LastSeq)
 		close(caught)
 	}
 	s.mu.Unlock()
@@ -100,6 +106,8 @@ func (s *store) follow(ctx context.Context) error {
 	select {
 	case <-caught:
 		return nil
+	case <-s.quit:
+		return journal.ErrClosed
 	case <-ctx.Done():
 		messages.Stop()
 		return context.Cause(ctx)
@@ -130,6 +138,8 @@ func (s *store) Lead() error {
 		return s.lost
 	case s.leads:
 		return nil
+	case s.deaf:
+		return errDeaf
 	case !s.conn.IsConnected():
 		s.heard = time.Now()
 		return fmt.Errorf("jetstream: the server is away: %w", nats.ErrDisconnected)
@@ -168,27 +178,36 @@ func (s *store) OnLost(f func(error)) {
 	}
 }
 
-// Yield lets another process lead, and follows it.
+// Yield lets another process lead, if none does yet, and follows it. It does not lead again before it has read what there is.
 func (s *store) Yield() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lost != nil || !s.leads {
+	select {
+	case <-s.quit:
+		return
+	default:
+	}
+	if !s.leads {
 		return
 	}
 	s.free()
-	s.leads, s.unsure, s.heard = false, false, time.Now()
+	s.leads, s.unsure, s.lost, s.deaf = false, false, nil, true
 	s.ended.Go(func() {
 		for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			err := s.follow(ctx)
 			cancel()
-			s.mu.Lock()
-			closed := s.lost != nil
-			s.mu.Unlock()
-			if err == nil || closed {
+			if err == nil {
+				s.mu.Lock()
+				s.deaf = false
+				s.mu.Unlock()
 				return
 			}
-			time.Sleep(wait)
+			select {
+			case <-s.quit:
+				return
+			case <-time.After(wait):
+			}
 		}
 	})
 }
@@ -513,6 +532,9 @@ func (s *store) Remove(segment uint64) error {
 func (s *store) Close() error {
 	s.mu.Lock()
 	s.free()
+	if !errors.Is(s.lost, journal.ErrClosed) {
+		close(s.quit)
+	}
 	s.lost = visible.Errorf("jetstream: %w", journal.ErrClosed)
 	messages := s.messages
 	s.mu.Unlock()
