@@ -174,6 +174,9 @@ func token(s string) bool {
 	})
 }
 
+// single reports whether a text is one token of a subject, which the ID of a task of another client is.
+func single(s string) bool { return s != "" && !strings.ContainsAny(s, ".*> \t\r\n\f") }
+
 // A Task is a task for [Queue.Enqueue], and for the function of [Queue.Work].
 type Task struct {
 	// ID names the task. It has letters, digits, - and _. Empty means one that nobody else has. A task that was put in twice within two minutes, or that is held
@@ -220,7 +223,15 @@ func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error 
 		select {
 		case <-a.Ok():
 		case err := <-a.Err():
-			if !refused(err) { // else it is there
+			if !refused(err) {
+				return err
+			}
+			m := messages[confirmed] // it is there, or a tombstone
+			buried, err := q.bury(ctx, m.Subject)
+			if buried {
+				_, err = q.api.PublishMsg(ctx, m, js.WithMsgID(m.Subject), js.WithExpectLastSequencePerSubject(0))
+			}
+			if err != nil && !refused(err) {
 				return err
 			}
 		case <-ctx.Done():
@@ -250,7 +261,8 @@ func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error 
 }
 
 // Delete removes a task from the queue, which may be held or let go. A worker that has begun it goes on. A task that is
-// let go in this moment may run.
+// let go in this moment may run. If it fails, call it again, until it
+// succeeds or the error wraps [gate.ErrGone].
 func (q *Queue) Delete(ctx context.Context, id string) error {
 	err := q.delete(ctx, id)
 	if err != nil {
@@ -260,7 +272,7 @@ func (q *Queue) Delete(ctx context.Context, id string) error {
 }
 
 func (q *Queue) delete(ctx context.Context, id string) error {
-	if !token(id) {
+	if !single(id) {
 		return gate.ErrGone
 	}
 	state, err := q.State(ctx, id)
@@ -268,6 +280,9 @@ func (q *Queue) delete(ctx context.Context, id string) error {
 	case err != nil:
 		return err
 	case state == gate.Gone:
+		if _, err := q.bury(ctx, q.prefix+"held."+id); err != nil {
+			return err
+		}
 		return gate.ErrGone
 	}
 	ack, err := q.api.PublishMsg(ctx, &nats.Msg{Subject: q.prefix + "held." + id, Header: nats.Header{headGone: {"1"}}})
@@ -282,6 +297,19 @@ func (q *Queue) delete(ctx context.Context, id string) error {
 		return err
 	}
 	return remove(ctx, q.held, ack.Sequence)
+}
+
+// bury removes the tombstone of a Delete that was cut off, and reports whether there was one.
+func (q *Queue) bury(ctx context.Context, subject string) (bool, error) {
+	m, err := q.held.GetLastMsgForSubject(ctx, subject)
+	switch {
+	case errors.Is(err, js.ErrMsgNotFound):
+		return false, nil
+	case err != nil || m.Header.Get(headGone) == "":
+		return false, err
+	}
+	err = remove(ctx, q.held, m.Sequence)
+	return err == nil, err
 }
 
 // remove removes a message of a stream. One that is not there is no error.

@@ -175,21 +175,24 @@ func TestDeleteWhileDeciding(t *testing.T) {
 	until(t, "none is left", func() bool { s := g.Status(); return s.Released+s.Held == 0 })
 }
 
-// Clients of NATS that know nothing of this package work, and put tasks in.
+// Clients of NATS that know nothing of this package work, and put tasks in, whose IDs are what a token of a subject may be.
 func TestOtherClients(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, newEngine(t, 1), options)
 	ctx := t.Context()
 	api := must(js.New(h.conn))
-	for i, header := range []string{"", "{", `[]`, `{"ID":7}`, `{"ID":"b","Pool":"p"}`} {
-		m := nats.NewMsg(fmt.Sprintf("sojourn.jobs.held.other-%d", i))
+	for id, header := range map[string]string{"other-1": "", "a:b": "{", "bGk/cw==": `[]`, "ä": `{"ID":7}`, strings.Repeat("long", 50): `{"ID":"b","Pool":"p"}`, "{$}": "", "gone=": ""} {
+		m := nats.NewMsg("sojourn.jobs.held." + id)
 		m.Data = []byte("0s")
 		if header != "" {
 			m.Header.Set("Sojourn-Job", header)
 		}
 		_ = must(api.PublishMsg(ctx, m))
 	}
-	h.put = 5
+	if err := h.queue.Delete(ctx, "gone="); err != nil {
+		t.Error(err)
+	}
+	h.put = 6
 	o := quick
 	o.Workers = 2
 	g, _ := h.gate(o)
@@ -237,13 +240,26 @@ func TestBadInput(t *testing.T) {
 	if _, _, err := h.queue.Lock(ctx, "me"); err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range []string{"nobody", "a.b", ""} {
+	for range 2 {
+		h.enqueue("a", 3, 0)
+	}
+	for _, id := range []string{"nobody", "a.b", "", "*", ">", "a-*", "a-1.>", "a-1 ", "a-1\t", "\na-1", "a-1\r", "\fa-1"} {
 		if err := h.queue.Release(ctx, id); !errors.Is(err, gate.ErrGone) {
 			t.Errorf("error %v of a release of %q, want ErrGone", err, id)
 		}
+		if err := h.queue.Delete(ctx, id); !errors.Is(err, gate.ErrGone) {
+			t.Errorf("error %v of a delete of %q, want ErrGone", err, id)
+		}
+		if state, err := h.queue.State(ctx, id); state != gate.Gone || err != nil {
+			t.Errorf("task %q: state %v, error %v, want Gone", id, state, err)
+		}
 	}
-	for range 2 {
-		h.enqueue("a", 3, 0)
+	if err := h.conn.Publish("sojourn.jobs.held.a*b", nil); err != nil { // NATS takes it, and Release does not
+		t.Fatal(err)
+	}
+	until(t, "the gate sees the task with the bad ID", func() bool { return len(must(h.queue.Tasks(ctx))) == 4 })
+	if err := h.queue.Release(ctx, "a*b"); !errors.Is(err, gate.ErrGone) {
+		t.Errorf("error %v of a release of a bad ID, want ErrGone", err)
 	}
 	if tasks, err := h.queue.Tasks(ctx); err != nil || len(tasks) != 3 || tasks[0].ID != "a-1" || tasks[2].State != gate.Held {
 		t.Errorf("tasks %v, error %v, want a-1 to a-3, held", tasks, err)

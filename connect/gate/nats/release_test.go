@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -266,5 +267,147 @@ func TestEndsDuringARelease(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A Delete is cut off behind its tombstone. Another one ends it, and a task that is put in under the same ID is held.
+func TestDeleteThatWasCutOff(t *testing.T) {
+	for _, at := range []struct {
+		step   int
+		behind bool
+	}{{1, true}, {2, false}} {
+		for _, again := range []string{"delete", "enqueue", "both"} {
+			t.Run(fmt.Sprintf("step %d, then %s", at.step, again), func(t *testing.T) {
+				t.Parallel()
+				ctx := t.Context()
+				q := pair(t)[0]
+				if _, err := q.api.Publish(ctx, "sojourn.jobs.held.a", []byte("old")); err != nil { // without an ID of a message
+					t.Fatal(err)
+				}
+				if _, _, err := q.Lock(ctx, "me"); err != nil {
+					t.Fatal(err)
+				}
+				if tasks, err := q.Tasks(ctx); err != nil || len(tasks) != 1 {
+					t.Fatalf("tasks %v, error %v, want a", tasks, err)
+				}
+				errDead := errors.New("dead")
+				p := &trap{JetStream: q.api, left: at.step, behind: at.behind, spring: func() error { return errDead }}
+				held := q.held
+				q.api, q.held = p, trapped{held, p}
+				if err := q.Delete(ctx, "a"); !errors.Is(err, errDead) {
+					t.Fatalf("error %v, want that of a dead process", err)
+				}
+				q.api, q.held = p.JetStream, held
+				var want uint64
+				if again != "enqueue" {
+					if err := q.Delete(ctx, "a"); !errors.Is(err, gate.ErrGone) {
+						t.Errorf("error %v of the other delete, want ErrGone", err)
+					}
+				}
+				if again != "delete" {
+					want = 1
+					if err := q.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: "a", Data: []byte("new")}); err != nil {
+						t.Fatal(err)
+					}
+					if m, err := held.GetLastMsgForSubject(ctx, "sojourn.jobs.held.a"); err != nil || string(m.Data) != "new" || m.Header.Get(headGone) != "" {
+						t.Errorf("message %v, error %v, want the new task", m, err)
+					}
+				}
+				if info, err := held.Info(ctx); err != nil || info.State.Msgs != want {
+					t.Errorf("the held stream has %v, %v, want %d messages", info, err, want)
+				}
+				if tasks, err := q.Tasks(ctx); err != nil || uint64(len(tasks)) != want {
+					t.Errorf("tasks %v, error %v, want %d", tasks, err, want)
+				}
+			})
+		}
+	}
+}
+
+// A task that is held already stays what it is when it is put in again, among others that are new.
+func TestEnqueueOfWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	q := pair(t)[0]
+	if _, err := q.api.Publish(ctx, "sojourn.jobs.held.b", []byte("old")); err != nil { // without an ID of a message
+		t.Fatal(err)
+	}
+	if err := q.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: "a", Data: []byte("new")}, Task{ID: "b", Data: []byte("new")}, Task{ID: "c", Data: []byte("new")}); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"a": "new", "b": "old", "c": "new"} {
+		if m, err := q.held.GetLastMsgForSubject(ctx, "sojourn.jobs.held."+id); err != nil || string(m.Data) != want {
+			t.Errorf("task %s: message %v, error %v, want %s", id, m, err, want)
+		}
+	}
+}
+
+// A gate claims the work stream anew while it reads what is held, which the race detector sees.
+func TestClaimWhileReading(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	q := pair(t)[0]
+	if _, _, err := q.Lock(ctx, "me"); err != nil {
+		t.Fatal(err)
+	}
+	v, err := q.lead(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan gate.Task)
+	go func() { // as the follower does
+		v.mu.Lock()
+		x := v.task("a", nil, time.Now())
+		v.mu.Unlock()
+		read <- x
+	}()
+	v.last = 0
+	if err := q.claim(ctx, v); err != nil || v.last == 0 {
+		t.Errorf("last message %d, error %v, want one", v.last, err)
+	}
+	if x := <-read; x.ID != "a" {
+		t.Errorf("task %v, want a", x)
+	}
+}
+
+// A function that ends its goroutine, as t.FailNow does, has failed, and its worker takes the next task.
+func TestGoexit(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	q := pair(t)[0]
+	if _, _, err := q.Lock(ctx, "me"); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"a", "b"} {
+		if err := q.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+		if err := q.Release(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- q.Work(ctx, 1, func(_ context.Context, task Task) error {
+			if task.ID == "a" {
+				runtime.Goexit()
+			}
+			close(second)
+			return nil
+		})
+	}()
+	select {
+	case <-second:
+	case err := <-ended:
+		t.Fatalf("Work has returned %v before its context ended", err)
+	}
+	stop()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v of Work, want that of its context", err)
+	}
+	m, err := q.held.GetLastMsgForSubject(t.Context(), "sojourn.jobs.held.a")
+	if err != nil || attempt(m.Header) != 2 {
+		t.Errorf("message %v, error %v, want a second attempt that is held", m, err)
 	}
 }

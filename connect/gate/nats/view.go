@@ -99,12 +99,12 @@ type view struct {
 	beats   *follower
 	samples *nats.Subscription
 
-	last uint64        // message of the work stream, which this gate wrote; 0: another one may have come
-	skew time.Duration // of the clock of the server, from that of this process
-	told bool          // all that was there at first
+	last uint64 // message of the work stream, which this gate wrote; 0: another one may have come
+	told bool   // all that was there at first
 
 	mu       sync.Mutex
-	tasks    []gate.Task // that are held, in order; Gone: it is not held any more
+	skew     time.Duration // of the clock of the server, from that of this process
+	tasks    []gate.Task   // that are held, in order; Gone: it is not held any more
 	at       map[string]place
 	jobs     map[string]gate.Job
 	released map[string]*released
@@ -208,7 +208,9 @@ func (q *Queue) claim(ctx context.Context, v *view) error {
 		if err != nil {
 			return err
 		}
+		v.mu.Lock()
 		v.skew = time.Until(info.TimeStamp) // the true one is that or more, so that no task is let go too early
+		v.mu.Unlock()
 		let, err := q.work.GetLastMsgForSubject(ctx, q.prefix+"let")
 		switch {
 		case errors.Is(err, js.ErrMsgNotFound):
@@ -326,7 +328,7 @@ func (v *view) list(there map[string]bool) []gate.Task {
 
 // State implements [gate.Backend].
 func (q *Queue) State(ctx context.Context, id string) (gate.State, error) {
-	if !token(id) {
+	if !single(id) {
 		return gate.Gone, nil
 	}
 	for range 2 { // a task that fails goes back behind the look at held ones
@@ -358,7 +360,8 @@ func (q *Queue) Release(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	if !token(id) {
+	if !single(id) {
+		v.forget(id)
 		return gate.ErrGone
 	}
 	m, err := q.held.GetLastMsgForSubject(ctx, q.prefix+"held."+id)

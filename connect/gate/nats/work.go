@@ -43,8 +43,8 @@ type crew struct {
 
 // Work runs tasks that were let go, so many at a time, until ctx ends. Then it waits until they have returned, and
 // returns the error of ctx. A task whose function returns nil has ended. After an error it is held again for as long as Options.Delay says, unless it
-// wraps [ErrDrop] or the attempt was the last one; then the task is kept as PREFIX.dead.ID in the held stream. A panic is an error. If the function returns an error after
-// ctx has ended, another server gets the task.
+// wraps [ErrDrop] or the attempt was the last one; then the task is kept as PREFIX.dead.ID in the held stream. A panic is an error, and so is
+// [runtime.Goexit]. If the function returns an error after ctx has ended, another server gets the task.
 //
 // Other clients of NATS may work beside, with the consumer "workers" of the work stream. They acknowledge a task that has ended. The
 // gate does not count them.
@@ -155,14 +155,20 @@ func (c *crew) count(id string, n int) {
 	}
 }
 
-// call calls the function. A panic is an error.
-func (c *crew) call(ctx context.Context, t Task) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("connect/gate/nats: task %q: panic: %v", t.ID, r)
-		}
+// call calls the function. A panic is an error, and so is runtime.Goexit, which ends the goroutine.
+func (c *crew) call(ctx context.Context, t Task) error {
+	ended := make(chan error, 1)
+	go func() {
+		err := fmt.Errorf("connect/gate/nats: task %q has called runtime.Goexit", t.ID)
+		defer func() {
+			if r := recover(); r != nil {
+				err = fmt.Errorf("connect/gate/nats: task %q: panic: %v", t.ID, r)
+			}
+			ended <- err
+		}()
+		err = c.handle(ctx, t)
 	}()
-	return c.handle(ctx, t)
+	return <-ended
 }
 
 // back puts a task that has failed into the held stream, and then ends its message, of which no sample tells. If
