@@ -111,6 +111,69 @@ func TestPromisesAfterABrownout(t *testing.T) {
 	}
 }
 
+// Places that are due soon, and that nobody came for, are free when their times are over, though places that were promised before them, while
+// requests took 30 s, are kept for longer.
+func TestNoShowsAfterABrownout(t *testing.T) {
+	for _, one := range []bool{true, false} { // one tenant, or many
+		inDoor(t, 4, door.Options{MaxWaiting: 100}, func(t *testing.T, d *door.Door) {
+			var wg sync.WaitGroup
+			come := func(ctx context.Context, name func(int) string, n int, takes time.Duration) {
+				for i := range n {
+					wg.Go(func() {
+						if p, err := d.Enter(ctx, door.Request{Tenant: name(i)}); err == nil {
+							time.Sleep(takes)
+							p.Leave()
+						}
+					})
+				}
+				synctest.Wait()
+			}
+			each := func(name string) func(int) string { return func(i int) string { return fmt.Sprint(name, i) } }
+			burst := func(name string) func(int) string {
+				if one {
+					return func(int) string { return "burst" }
+				}
+				return each(name)
+			}
+			// crowd is more than the line holds, of whom nobody comes again.
+			crowd := func(name string, n int, takes time.Duration) {
+				ctx, cancel := context.WithCancel(bg)
+				come(ctx, burst(name), n, takes)
+				cancel()
+				wg.Wait()
+			}
+			serve := func(n int, takes time.Duration) {
+				for range n {
+					come(bg, each("steady"), 1, takes)
+					wg.Wait()
+				}
+			}
+			serve(20, 30*time.Second)
+			crowd("slow", 4+100+60, 30*time.Second)
+			serve(1000, 10*time.Millisecond)
+			before := d.Status().Promised
+			crowd("fast", 250, 10*time.Millisecond)
+			if after := d.Status().Promised; before < 10 || after < before+40 {
+				t.Fatalf("%d places are kept, then %d: want more", before, after)
+			}
+			time.Sleep(time.Minute)
+			if kept := d.Status().Promised; kept > before {
+				t.Errorf("%d places are kept a minute later, want those %d that are due later at most", kept, before)
+			}
+			come(bg, each("inside"), 4, time.Second)
+			come(bg, each("new"), 20, time.Millisecond)
+			if st := d.Status(); st.Waiting != 20 {
+				t.Errorf("%d of 20 wait in a line of 100", st.Waiting)
+			}
+			wg.Wait()
+			for range 2 * before { // one that comes when it is due has its place, and not one that is over
+				come(bg, burst("slow"), 1, time.Millisecond)
+				wg.Wait()
+			}
+		})
+	}
+}
+
 // A door takes options at the ends of their ranges.
 func TestGreatOptions(t *testing.T) {
 	d := must(door.NewFair(1, door.Options{MaxWaiting: math.MaxInt, MaxTenantWaiting: math.MaxInt, MaxTenants: math.MaxInt, MaxWait: math.MaxInt64, Buffer: math.MaxInt}))

@@ -77,7 +77,7 @@ func New(p *live.Pool, o Options) (*Door, error) {
 	o.MaxTenants = cmp.Or(o.MaxTenants, 10_000)
 	o.Buffer = cmp.Or(o.Buffer, 64<<10)
 	d := &Door{o: o, pool: p, empty: make(chan struct{})}
-	d.tenants = map[string]*tenant{}
+	d.tenants, d.paused = map[string]*tenant{}, map[string]bool{}
 	d.largest = heap.New(func(a, b size) bool { return a.here > b.here || a.here == b.here && a.seq < b.seq }, nil)
 	d.least = heap.New(func(a, b turn) bool { return a.tag < b.tag || a.tag == b.tag && a.id < b.id }, nil)
 	slots, _ := d.slots()
@@ -269,7 +269,7 @@ func (p *Pass) Context() context.Context { return p.permit.Context() }
 func (p *Pass) Leave() {
 	d := p.door
 	d.mu.Lock()
-	first, lacks := p.state == runs, d.lacks > 0
+	first := p.state == runs
 	if first {
 		d.depart(p)
 	}
@@ -279,11 +279,9 @@ func (p *Pass) Leave() {
 	}
 	p.permit.Leave(nil)
 	p.wait.settle(false)
-	if lacks {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.refit()
-	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.refit()
 }
 
 // maxCost is the most that a request can have cost: beyond it a mean would not be exact.

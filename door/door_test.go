@@ -421,6 +421,80 @@ func TestPauseAndWeight(t *testing.T) {
 	})
 }
 
+// A tenant that is paused while it waits, by itself or with its group, takes no part in the order of the others: Expect is right for those
+// that come, and for itself when it goes on, and those that have left are forgotten.
+func TestExpectBesideAPausedTenant(t *testing.T) {
+	for _, name := range []string{"g", "g/p"} {
+		inDoor(t, 1, door.Options{Paths: true, MaxTenantWaiting: 9}, func(t *testing.T, d *door.Door) {
+			var wg sync.WaitGroup
+			var served sync.Map
+			serve := func(ctx context.Context, tenant string) {
+				for p, err := d.Enter(ctx, door.Request{Tenant: tenant}); err == nil; p, err = d.Enter(ctx, door.Request{Tenant: tenant}) {
+					served.Store(tenant, true)
+					time.Sleep(time.Second)
+					p.Leave()
+				}
+			}
+			// comes asks what one more request would wait after so many others, how long it does, and what a further one is told.
+			comes := func(tenant string, others int) {
+				t.Helper()
+				for range others {
+					wg.Go(func() {
+						p := must(d.Enter(bg, door.Request{Tenant: tenant}))
+						time.Sleep(time.Second)
+						p.Leave()
+					})
+					synctest.Wait()
+				}
+				told, begun := d.Expect(tenant), time.Now()
+				entered := make(chan *door.Pass)
+				go func() { entered <- must(d.Enter(bg, door.Request{Tenant: tenant})) }()
+				synctest.Wait()
+				now, cancel := context.WithTimeout(bg, time.Nanosecond)
+				defer cancel()
+				_, err := d.Enter(now, door.Request{Tenant: tenant})
+				if no := (*door.Refusal)(nil); !errors.As(err, &no) || (told-no.After).Abs() > 3*time.Second {
+					t.Errorf("%s was told %v, and then %v", tenant, told, err)
+				}
+				p := <-entered
+				if took := time.Since(begun); (told - took).Abs() > 3*time.Second {
+					t.Errorf("%s waits for %v, and was told %v", tenant, took, told)
+				}
+				time.Sleep(time.Second)
+				p.Leave()
+			}
+			if err := d.Pause(name, true); err != nil {
+				t.Fatal(err)
+			}
+			over, cancel := context.WithCancel(bg)
+			gone, giveUp := context.WithCancel(bg)
+			for range 4 {
+				wg.Go(func() { serve(gone, "g/p") })
+			}
+			synctest.Wait()
+			for i := range 18 { // as many as may wait
+				wg.Go(func() { serve(over, string("ab"[i%2])) })
+			}
+			time.Sleep(100*time.Second + time.Millisecond)
+			comes("new", 8)
+			time.Sleep(20*time.Second + time.Millisecond) // new has left
+			if st := d.Status(); len(st.Tenants) != 3 {
+				t.Errorf("a, b and g/p are here: %+v", st.Tenants)
+			}
+			if _, ok := served.Load("g/p"); ok {
+				t.Error("g/p was served in its pause")
+			}
+			if err := d.Pause(name, false); err != nil {
+				t.Fatal(err)
+			}
+			comes("g/p", 4)
+			giveUp()
+			cancel()
+			wg.Wait()
+		})
+	}
+}
+
 // Close serves those who wait, refuses those who come, and at the end of its context all who wait.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

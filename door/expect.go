@@ -162,7 +162,7 @@ func (d *Door) soon(t *tenant, now time.Time) time.Duration {
 // look finds the steps: the first request of a tenant counts for all tags beyond its own, the others for each mean cost more.
 func (d *Door) look() {
 	d.ahead = d.ahead[:0]
-	for id := range d.largest.All() {
+	for id := range d.least.All() {
 		u := *d.ids.At(id)
 		each, held := max(d.meanCost(u), 1e-9), d.meanHeld(u)
 		d.ahead = append(d.ahead, step{at: u.tag, work: held})
@@ -185,7 +185,7 @@ func (d *Door) expect(t *tenant, own int) time.Duration {
 	}
 	at := d.tagNow(t) + float64(float64(own)*d.meanCost(t)) // its tag when it is the next one of the tenant
 	work := float64(own) * d.meanHeld(t)
-	for id := range d.largest.All() {
+	for id := range d.least.All() {
 		u := *d.ids.At(id)
 		if u == t {
 			continue

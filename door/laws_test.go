@@ -514,3 +514,48 @@ func TestSetInFlightAndBack(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// A doneHook is a context that never ends, and is asked for that.
+type doneHook struct {
+	context.Context
+	asked func()
+}
+
+func (c *doneHook) Done() <-chan struct{} {
+	c.asked()
+	return nil
+}
+
+// More are let in while one leaves whose slot goes: another slot comes in its place.
+func TestSetInFlightWhileOneLeaves(t *testing.T) {
+	inDoor(t, 2, door.Options{}, func(t *testing.T, d *door.Door) {
+		ctx := &doneHook{bg, func() {}}
+		first, second := must(d.Enter(ctx, door.Request{})), must(d.Enter(bg, door.Request{}))
+		first.Context().Done() // so that Leave ends it
+		if err := d.SetInFlight(1); err != nil {
+			t.Fatal(err)
+		}
+		changed := false
+		ctx.asked = func() { // Leave has entered that the request has left, and its slot is not yet free
+			if !changed {
+				changed = true
+				if err := d.SetInFlight(2); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		first.Leave()
+		if !changed {
+			t.Fatal("Leave does not end the context")
+		}
+		soon, cancel := context.WithTimeout(bg, time.Second)
+		defer cancel()
+		third, err := d.Enter(soon, door.Request{})
+		if err != nil {
+			t.Errorf("one of 2 is in the handler, and no other one is let in: %v", err)
+		} else {
+			third.Leave()
+		}
+		second.Leave()
+	})
+}

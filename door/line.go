@@ -3,6 +3,7 @@ package door
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/heap"
@@ -16,11 +17,12 @@ type line struct {
 	free     heap.Table[uint32]
 	gone     []*tenant        // forgotten ones, whose memory others use
 	largest  *heap.Heap[size] // of those of whom somebody waits
-	least    *heap.Heap[turn] // of the same
+	least    *heap.Heap[turn] // of the same, but for those that are paused
+	paused   map[string]bool  // names of pools
 	seq      uint64
 	waiting  int
 	running  int
-	promises []*promise // in the order in which they were made, those that are over included
+	promises []*promise // by the times until which they are kept, those that are over included
 	promised int        // places in the line that are kept
 	far      int        // of these, those that are due only when the line of now has long gone: see near
 	counted  time.Time  // when far was
@@ -252,14 +254,32 @@ func (d *Door) sweep(whatever bool) {
 
 // resize enters how much a tenant has here.
 func (d *Door) resize(t *tenant) {
+	d.stand(t)
 	if t.waiting == 0 {
 		d.largest.Remove(t.id)
+		return
+	}
+	d.seq++
+	d.largest.Set(t.id, size{t.here(), d.seq})
+}
+
+// stand enters the place of a tenant in the order, if a request of it can be admitted.
+func (d *Door) stand(t *tenant) {
+	if t.waiting == 0 || d.stopped(t.name) {
 		d.least.Remove(t.id)
 		return
 	}
 	d.least.Set(t.id, turn{t.tag, t.id})
-	d.seq++
-	d.largest.Set(t.id, size{t.here(), d.seq})
+}
+
+// stopped reports whether a pool is paused, or a pool around it.
+func (d *Door) stopped(name string) bool {
+	for i := len(name); i > 0; i = strings.LastIndexByte(name[:i], '/') {
+		if d.paused[name[:i]] {
+			return true
+		}
+	}
+	return false
 }
 
 // most returns how much that tenant has here that has most, of those of whom somebody waits.
@@ -360,10 +380,13 @@ func (d *Door) depart(p *Pass) {
 
 // drop ends a promise.
 func (d *Door) drop(p *promise) {
+	t := p.t
 	p.over = true
-	p.t.promises = p.t.promises[1:]
+	i := slices.Index(t.promises, p)
+	copy(t.promises[1:], t.promises[:i])
+	t.promises = t.promises[1:]
 	d.promised--
-	d.count(p.t)
+	d.count(t)
 }
 
 // longest is the longest that a request is told to wait before it comes again.
@@ -432,7 +455,8 @@ func (d *Door) promise(t *tenant, now time.Time) time.Duration {
 	after := min(max(seconds(at.Sub(now)), time.Second), longest)
 	p := &promise{t: t, due: now.Add(after), until: now.Add(after + after/10 + 2*time.Second)}
 	t.promises = append(t.promises, p)
-	d.promises = append(d.promises, p)
+	i, _ := slices.BinarySearchFunc(d.promises, p.until, func(q *promise, until time.Time) int { return q.until.Compare(until) })
+	d.promises = slices.Insert(d.promises, i, p)
 	d.promised++
 	d.count(t)
 	return after

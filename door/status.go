@@ -110,10 +110,27 @@ func (d *Door) refit() {
 	}
 }
 
-// Pause keeps requests of a tenant from being admitted, or lets them on again. The error is that of [live.Pool.ChangePool], if the policy
-// has no pools.
+// Pause keeps requests of a tenant from being admitted, or lets them on again. What others are told leaves out a tenant
+// that is paused so, and not one whose pool is paused elsewhere (TestExpectBesideAPausedTenant). The error is that of
+// [live.Pool.ChangePool], if the policy has no pools.
 func (d *Door) Pause(tenant string, paused bool) error {
-	return d.change(tenant, func(p *sojourn.Pool) { p.Paused = paused })
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.change(tenant, func(p *sojourn.Pool) { p.Paused = paused }); err != nil {
+		return err
+	}
+	if name := poolName(tenant, d.o.Paths); paused {
+		d.paused[name] = true
+	} else {
+		delete(d.paused, name)
+	}
+	for _, t := range d.tenants { //sojourn:unordered each by itself
+		if t.waiting > 0 && !d.least.Contains(t.id) {
+			t.tag = max(t.tag, d.at) // as in package fair: a pause earns nothing
+		}
+		d.stand(t)
+	}
+	return nil
 }
 
 // SetWeight changes the share of a tenant relative to others, which is 1 at first. The errors are those of Pause, and one for a weight out
