@@ -44,6 +44,19 @@ type store struct {
 	ended    sync.WaitGroup
 }
 
+// consumer makes a consumer. It asks again if no answer comes within a second: a server that has just begun loses questions.
+func (s *store) consumer(ctx context.Context, o js.OrderedConsumerConfig) (c js.Consumer, err error) {
+	for range patience / time.Second {
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		c, err = s.stream.OrderedConsumer(short, o)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			break
+		}
+	}
+	return c, err
+}
+
 var errDeaf = errors.New("jetstream: the stream is being read anew")
 
 // follow enters what there is, and goes on with what comes.
@@ -55,7 +68,7 @@ func (s *store) follow(ctx context.Context) error {
 	s.mu.Lock()
 	from := s.book.last
 	s.mu.Unlock()
-	consumer, err := s.stream.OrderedConsumer(ctx, js.OrderedConsumerConfig{DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: from + 1})
+	consumer, err := s.consumer(ctx, js.OrderedConsumerConfig{DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: from + 1})
 	if err != nil {
 		return err
 	}
@@ -385,7 +398,7 @@ func (s *store) Read(segment uint64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	gone := func() error { return visible.Errorf("%s: %w", s.Name(segment), fs.ErrNotExist) } // it was replaced or removed meanwhile
-	consumer, err := s.stream.OrderedConsumer(ctx, js.OrderedConsumerConfig{FilterSubjects: []string{s.prefix + strconv.FormatUint(segment, 10)},
+	consumer, err := s.consumer(ctx, js.OrderedConsumerConfig{FilterSubjects: []string{s.prefix + strconv.FormatUint(segment, 10)},
 		DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: c.first})
 	if err != nil {
 		return nil, visible.Errorf("%s: %w", s.Name(segment), err)
