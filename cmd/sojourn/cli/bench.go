@@ -32,8 +32,8 @@ FOLDER/traces.json lists the traces:
   requested  users said how long their jobs may run; --estimates requested tells that, and
              nothing of jobs whose users did not
 A file that cluster, --cluster or --topology names may lie beside the list.
-Without the file, these are the logs in the Standard Workload Format (*.swf, *.swf.gz) that
-say MaxProcs in their header, on so many slots.
+Without the file, these are the logs in the Standard Workload Format (*.swf, *.swf.gz), on as
+many slots as MaxProcs in their header says, or as their widest job has.
 
 A policy that refuses a workload, such as one with priorities, is counted as refused, and so
 is a load that a trace cannot have. If a trace cannot be read, the others are run.

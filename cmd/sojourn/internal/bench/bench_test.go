@@ -242,17 +242,26 @@ func TestFind(t *testing.T) {
 	write(t, filepath.Join(folder, "four.swf.gz"), "not compressed")
 	record := "1 0 0 10 4 -1 -1 4 60 -1 1 1 1 1 1 -1 -1 -1\n"
 	write(t, filepath.Join(folder, "one.swf"), "; MaxProcs: 128\n"+strings.Replace(record, " 60 ", " -1 ", 1))
-	write(t, filepath.Join(folder, "two.swf"), "; MaxNodes: 128\n"+record)
+	write(t, filepath.Join(folder, "two.swf"), "; MaxNodes: 128\n"+strings.Replace(record, " 4 ", " -1 ", 2))
+	write(t, filepath.Join(folder, "five.swf"), strings.Repeat(record, 150)+strings.Replace(record, " 4 60 ", " 16 60 ", 1)+record)
 	write(t, filepath.Join(folder, "three.swf"), ";MaxProcs:  64 \n"+strings.Replace(record, " 60 ", " -1 ", 1)+strings.Repeat(record, 60))
 	var notes bytes.Buffer
 	list := must(Find(folder, nil, &notes))
-	if len(list) != 2 || list[0].Name != "one" || list[0].Cluster != "128x1" || list[0].Requested || list[1].Name != "three" || list[1].Cluster != "64x1" || !list[1].Requested {
+	type found struct {
+		name, cluster string
+		requested     bool
+	}
+	var all []found
+	for _, trace := range list {
+		all = append(all, found{trace.Name, trace.Cluster, trace.Requested})
+	}
+	if want := []found{{"five", "16x1", true}, {"one", "128x1", false}, {"three", "64x1", true}}; !slices.Equal(all, want) {
 		t.Errorf("found %+v", list)
 	}
-	if !strings.Contains(notes.String(), "two.swf is left out") || !strings.Contains(notes.String(), "four.swf.gz is left out: gzip") {
+	if !strings.Contains(notes.String(), "two.swf is left out") || !strings.Contains(notes.String(), "five.swf runs on 16 slots, those of its widest job") || !strings.Contains(notes.String(), "four.swf.gz is left out: gzip") {
 		t.Errorf("notes %q", notes.String())
 	}
-	if _, err := Find(folder, []string{"one", "four"}, io.Discard); err == nil || !strings.Contains(err.Error(), "there are one, three") {
+	if _, err := Find(folder, []string{"one", "four"}, io.Discard); err == nil || !strings.Contains(err.Error(), "there are five, one, three") {
 		t.Errorf("an unknown trace: %v", err)
 	}
 	if list := must(Find(folder, []string{"three"}, io.Discard)); len(list) != 1 || list[0].Name != "three" {

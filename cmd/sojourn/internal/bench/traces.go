@@ -132,7 +132,7 @@ func Find(folder string, only []string, notes io.Writer) (list []Trace, err erro
 		}
 	}
 	if len(list) == 0 {
-		return nil, usage.Errorf("folder %s has no file %s, and no log in the Standard Workload Format (*.swf, *.swf.gz) that says MaxProcs", format.Visible(folder), List)
+		return nil, usage.Errorf("folder %s has no file %s, and no log in the Standard Workload Format (*.swf, *.swf.gz) that can run", format.Visible(folder), List)
 	}
 	if len(only) > 0 {
 		for _, name := range only {
@@ -203,15 +203,19 @@ func found(folder string, notes io.Writer) (list []Trace, err error) {
 		if err != nil {
 			return err
 		}
-		processors, requested, err := head(path)
+		processors, widest, requested, err := head(path)
 		switch {
 		case err != nil:
 			fmt.Fprintf(notes, "%s is left out: %v\n", format.Visible(path), err)
-		case processors == 0:
-			fmt.Fprintf(notes, "%s is left out: its header does not say MaxProcs; list it in %s, with a cluster\n", format.Visible(path), List)
+		case processors == 0 && widest == 0:
+			fmt.Fprintf(notes, "%s is left out: neither its header nor a job says how many processors there are; list it in %s, with a cluster\n", format.Visible(path), List)
 		case !name.MatchString(base) || slices.ContainsFunc(list, func(t Trace) bool { return t.Name == base }):
 			fmt.Fprintf(notes, "%s is left out: list it in %s, with a name of its own\n", format.Visible(path), List)
 		default:
+			if processors == 0 {
+				processors = widest
+				fmt.Fprintf(notes, "%s runs on %d slots, those of its widest job: its header does not say MaxProcs; list it in %s for another cluster\n", format.Visible(path), widest, List)
+			}
 			list = append(list, Trace{Name: base, File: file, Cluster: strconv.Itoa(processors) + "x1", Convert: []string{"--from", "swf"}, Requested: requested})
 		}
 		return nil
@@ -219,23 +223,23 @@ func found(folder string, notes io.Writer) (list []Trace, err error) {
 	return list, err
 }
 
-// head returns how many processors a log says there were, 0 if it says nothing, and whether its first records have the
-// time that users requested.
-func head(path string) (processors int, requested bool, err error) {
+// head returns how many processors a log says there were, 0 if it says nothing; then those of its widest job, and 0 otherwise; and
+// whether its first records have the time that users requested.
+func head(path string) (processors, widest int, requested bool, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return 0, false, err
+		return 0, 0, false, err
 	}
 	defer file.Close()
 	var text io.Reader = file
 	if strings.HasSuffix(path, ".gz") {
 		if text, err = gzip.NewReader(file); err != nil {
-			return 0, false, err
+			return 0, 0, false, err
 		}
 	}
 	said, records := 0, 0
 	lines := bufio.NewScanner(text)
-	for records < 100 && lines.Scan() {
+	for (records < 100 || processors <= 0) && lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
 		if comment, ok := strings.CutPrefix(line, ";"); ok {
 			if value, ok := strings.CutPrefix(strings.TrimSpace(comment), "MaxProcs:"); ok && processors == 0 {
@@ -243,14 +247,24 @@ func head(path string) (processors int, requested bool, err error) {
 			}
 			continue
 		}
-		records++
-		if f := strings.Fields(line); len(f) > 8 {
+		f := strings.Fields(line)
+		for _, k := range [...]int{4, 7} { // allocated and requested processors
+			if len(f) > k {
+				if n, err := strconv.Atoi(f[k]); err == nil {
+					widest = max(widest, n)
+				}
+			}
+		}
+		if records++; records > 100 {
+			continue
+		}
+		if len(f) > 8 {
 			if v, err := strconv.ParseFloat(f[8], 64); err == nil && v > 0 {
 				said++
 			}
 		}
 	}
-	return max(processors, 0), 2*said > records, lines.Err()
+	return max(processors, 0), widest, 2*said > min(records, 100), lines.Err()
 }
 
 func sum(path string) (string, error) {
