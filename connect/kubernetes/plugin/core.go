@@ -24,6 +24,7 @@ const (
 	window    = 16                    // the most pods in flight, and the most tasks of a job that are ready
 	flight    = 5 * time.Second       // a pod that kube-scheduler has not tried by then waits anew
 	unknown   = 10 * time.Second      // a pod whose Job is not known by then passes
+	sayings   = 100                   // the most pods that are called Unschedulable in a tick
 	tick      = time.Second           // between two looks at what takes too long
 	firstLook = 20 * time.Millisecond // after the first miss of a shape, until it is tried anew though nothing is known to have changed
 	lastLook  = 10 * time.Second      // the same after many
@@ -48,6 +49,7 @@ type core struct {
 	hopeful int       // pods that wait and may fit
 	touched []*job    // to look at in settle
 	flying  []*pod    // in flight
+	unsaid  []*pod    // that have waited, and of which nothing says that they are Unschedulable; the oldest first
 	called  bool      // kube-scheduler has tried a pod: this replica leads
 	looked  time.Time // when the last tick was
 	next    time.Time // when the next look is due, unless there may be more room than at the version seen
@@ -111,10 +113,11 @@ type shape struct {
 	waiting int // pods
 	flying  int // pods
 	blocked []*job
-	full    bool // none fits
-	misses  int  // since the last fit, after what might have made room
-	looks   int  // since something might have made room
-	version int  // when the one was picked that missed last
+	full    bool   // none fits
+	why     string // what kube-scheduler has said of one that did not fit
+	misses  int    // since the last fit, after what might have made room
+	looks   int    // since something might have made room
+	version int    // when the one was picked that missed last
 	missed  time.Time
 }
 
@@ -340,6 +343,9 @@ func (c *core) pod(o *corev1.Pod) {
 	}
 	turn := o.Status.NominatedNodeName != "" && p.obj != nil && p.obj.Status.NominatedNodeName == "" // by preemption, or since it is kept
 	p.obj = o
+	if p.shape != nil && unschedulable(o) != "" {
+		p.shape.why = unschedulable(o)
+	}
 	switch of := jobOf(o); {
 	case p.state == waiting && of == nil: // its Job was deleted, and left it
 		c.pass(p)
@@ -382,6 +388,9 @@ func (c *core) wait(p *pod) {
 	p.shape.waiting++
 	if !p.shape.full {
 		c.hopeful++
+	}
+	if unschedulable(p.obj) == "" {
+		c.unsaid = append(c.unsaid, p)
 	}
 	c.touch(p.job)
 }
@@ -675,7 +684,36 @@ func (c *core) expire(now time.Time) time.Duration {
 			c.passAll(j, "the Job is not known")
 		}
 	}
+	c.say(now)
 	return tick
+}
+
+// say has pods that wait since none of their shape fits called Unschedulable, as kube-scheduler calls those that it tries.
+func (c *core) say(now time.Time) {
+	var list []*corev1.Pod
+	why := map[types.UID]string{}
+	c.unsaid = slices.DeleteFunc(c.unsaid, func(p *pod) bool {
+		if p.state != waiting || unschedulable(p.obj) != "" {
+			return true
+		}
+		if c.called && p.shape.full && p.shape.why != "" && now.Sub(p.since) > tick && len(list) < sayings {
+			list, why[p.obj.UID] = append(list, p.obj), p.shape.why
+		}
+		return false
+	})
+	if len(list) > 0 {
+		c.plugin.say(list, why)
+	}
+}
+
+// unschedulable returns what the condition PodScheduled of a pod says if it fits nowhere.
+func unschedulable(o *corev1.Pod) string {
+	for _, c := range o.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			return c.Message
+		}
+	}
+	return ""
 }
 
 // shapeOf describes what decides where a pod fits.

@@ -9,7 +9,7 @@
 //
 // # How it works
 //
-// PreEnqueue holds each pod of a Job in the memory of kube-scheduler, so nothing is written to the API server. When the policy
+// PreEnqueue holds each pod of a Job in the memory of kube-scheduler. When the policy
 // gives a pod its turn, the plugin activates it, and kube-scheduler looks for a node as always.
 //
 // What the cluster holds is not configured, and no node needs slots. A slot of the policy is a token: one for each pod of a Job
@@ -32,6 +32,9 @@
 //   - A Job that the policy refuses, or whose annotations are wrong, is scheduled as without the plugin; an event NotOrdered says
 //     why. So is a pod whose Job is not known after 10 seconds (TestRefusedJobsPass). Pods that no Job has made, and pods with a
 //     schedulingGroup, pass at once (TestWhoWaits). If the plugin fails, all pods pass, and the log says so (TestFailureLetsAllPass).
+//   - A pod that fits nowhere says Unschedulable, as always. The pods that wait behind it, of its shape, say the same, up to 100 more each
+//     second, so an autoscaler sees how many wait (TestAutoscalerSeesAll). A pod that waits for its turn while others of its shape fit has
+//     no condition PodScheduled, as one that waits in the queue of kube-scheduler.
 //   - After a restart, each pod that runs is an attempt of the policy, and the ages of Jobs are told (TestRestart). What the policy
 //     has learned is lost.
 //
@@ -40,10 +43,6 @@
 //   - Policies that promise deadlines, such as rtmr, are refused: nobody knows what the cluster holds.
 //   - Policies never preempt here. Slots that a policy keeps free for short tasks are tokens, and no room on a node.
 //   - Changed annotations count for Jobs that come later, not for one that the policy has.
-//   - A pod that waits for its turn has no condition PodScheduled, as one that waits in the queue of kube-scheduler. One that fits
-//     nowhere says Unschedulable, as always. An autoscaler therefore sees one pod of each shape that waits, and not how many:
-//     after a node has come, the next ones follow within milliseconds, until one says so again. It grows by as many nodes at a time
-//     as there are shapes. Set a least number of nodes, or a larger step, where that is too slow.
 //   - A replica that waits lets few pods go, of which none is tried (TestReplicaThatWaits): these may be out of turn once it leads.
 //
 // Built and tested with Kubernetes 1.36.3. The interfaces of the framework are those of k8s.io/kube-scheduler, which it has had since 1.35;

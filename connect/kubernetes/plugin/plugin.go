@@ -2,9 +2,11 @@ package plugin
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -13,6 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -45,6 +48,9 @@ type Args struct {
 type Plugin struct {
 	handle fwk.Handle
 	core   *core // for the loop
+
+	patch  func(o *corev1.Pod, patch []byte) // of its status
+	saying atomic.Bool                       // patches are under way
 
 	mail []func() // what the loop has to do; guarded by mu, as what follows
 	wake chan struct{}
@@ -89,6 +95,12 @@ func newPlugin(args runtime.Object, h fwk.Handle) (*Plugin, error) {
 		return nil, fmt.Errorf("args: policy: %w", err)
 	}
 	p := &Plugin{handle: h, wake: make(chan struct{}, 1), may: map[types.UID]bool{}, missed: map[types.UID]fails{}, keep: keep{patience: a.Patience.Duration}}
+	p.patch = func(o *corev1.Pod, patch []byte) {
+		_, err := h.ClientSet().CoreV1().Pods(o.Namespace).Patch(context.Background(), o.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+		if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) { // otherwise it has changed, and counts anew in the next tick
+			klog.Background().Error(err, "plugin Sojourn: a pod is not called Unschedulable", "pod", klog.KObj(o))
+		}
+	}
 	limits := kubernetes.Limits{AnyPool: a.AnyPool, MaxWeight: a.MaxWeight, MinSize: a.MinSize.Duration, NoDeadlines: a.NoDeadlines}
 	base := time.Now()
 	now := func() sojourn.Time { return kubernetes.Time(base) + sojourn.Time(time.Since(base)) }
@@ -288,6 +300,29 @@ func (p *Plugin) kept(now time.Time) (types.UID, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.keep.uid, now.After(p.keep.until)
+}
+
+// say gives pods the condition that they are Unschedulable, one after the other, unless it still does so with others. A pod that has
+// changed is left as it is.
+func (p *Plugin) say(list []*corev1.Pod, why map[types.UID]string) {
+	if p.saying.Swap(true) {
+		return
+	}
+	go func() {
+		defer p.saying.Store(false)
+		for _, o := range list {
+			text, err := json.Marshal(map[string]any{
+				"metadata": map[string]any{"uid": o.UID, "resourceVersion": o.ResourceVersion},
+				"status": map[string]any{"conditions": []corev1.PodCondition{{
+					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: why[o.UID], LastTransitionTime: metav1.Now(),
+				}}},
+			})
+			if err != nil {
+				panic(err)
+			}
+			p.patch(o, text)
+		}
+	}()
 }
 
 func (p *Plugin) word(o runtime.Object, reason, message string) {

@@ -485,3 +485,28 @@ func TestHistories(t *testing.T) {
 		})
 	})
 }
+
+// All pods of a shape that fits nowhere say so, the 240 that kube-scheduler does not try included, each once, and none of a shape that fits.
+func TestAutoscalerSeesAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "", 4)
+		s.job("runs", "a", 4, 4, 1, time.Hour)
+		s.pass(time.Second)
+		s.job("waits", "a", 250, 250, 1, time.Hour)
+		s.pass(time.Second)
+		none := s.job("large", "b", 3, 3, 9, time.Hour)
+		s.pass(20 * time.Second)
+		defer s.look()()
+		for _, p := range s.pods {
+			if why := unschedulable(p.obj); (why == "no cpu") != (p.job == none || p.on == nil) {
+				t.Errorf("%s says %q, on a node: %v", p.obj.Name, why, p.on != nil)
+			}
+		}
+		if s.patches > 253 || s.patches < 240 {
+			t.Errorf("%d conditions were written, want 240 to 253", s.patches)
+		}
+		if s.tries > 100 {
+			t.Errorf("%d tries, want 100 at most", s.tries)
+		}
+	})
+}

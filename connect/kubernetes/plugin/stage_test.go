@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,6 +44,9 @@ type stage struct {
 	out       []string // the names of pods, in the order in which they were bound
 	tries     int      // of pods of Jobs
 	misses    int
+	patched   []*corev1.Pod
+	patches   int // of conditions
+	version   int // of the pod that has changed last
 	words     []string
 	made      int
 	deaf      bool // kube-scheduler tries no pod: another replica leads
@@ -94,6 +98,7 @@ func (s *stage) restart(args string) {
 		s.t.Fatal(err)
 	}
 	s.p, s.queue, s.activated = p, nil, nil
+	p.patch = s.patch
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	for _, uid := range s.uids() {
@@ -129,6 +134,17 @@ func (s *stage) Eventf(o, _ runtime.Object, kind, reason, action, note string, a
 	s.words = append(s.words, reason+": "+fmt.Sprintf(note, args...))
 }
 
+// patch has settled change the condition of a pod, unless that has changed by then.
+func (s *stage) patch(_ *corev1.Pod, text []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var change corev1.Pod
+	if err := json.Unmarshal(text, &change); err != nil {
+		s.t.Error(err)
+	}
+	s.patched = append(s.patched, &change)
+}
+
 // Activate implements fwk.Handle.
 func (s *stage) Activate(_ klog.Logger, list map[string]*corev1.Pod) {
 	s.mu.Lock()
@@ -143,8 +159,16 @@ func (s *stage) settled() bool {
 	synctest.Wait()
 	s.mu.Lock()
 	list := s.activated
-	s.activated = nil
+	patched := s.patched
+	s.activated, s.patched = nil, nil
 	s.mu.Unlock()
+	for _, change := range patched {
+		if p := s.pods[change.UID]; p != nil && p.on == nil && change.ResourceVersion == p.obj.ResourceVersion {
+			s.patches++
+			p.obj.Status.Conditions = change.Status.Conditions
+			s.tell(p)
+		}
+	}
 	for _, uid := range list {
 		s.enqueue(uid)
 	}
@@ -163,6 +187,8 @@ func (s *stage) enqueue(uid types.UID) {
 
 // tell tells the plugin of a pod, as its informer does.
 func (s *stage) tell(p *pod1) {
+	s.version++
+	p.obj.ResourceVersion = fmt.Sprint(s.version)
 	o := p.obj.DeepCopy()
 	if err := s.store().Add(o); err != nil {
 		s.t.Fatal(err)
@@ -268,6 +294,8 @@ func (s *stage) try(p *pod1) {
 		return
 	}
 	s.misses++
+	p.obj.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "no cpu"}}
+	defer s.tell(p)
 	result, status := s.p.PostFilter(ctx, nil, p.obj, statuses{s, p})
 	if status.IsSuccess() || status.IsError() {
 		s.t.Fatalf("PostFilter says %v", status)
