@@ -195,6 +195,11 @@ func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) 
 			p.preempt.drop(c.Slot.ID)
 		}
 	case sojourn.TaskAdopted:
+		if p.order == Service {
+			for n := c.Job.Data.pool; n.parent != nil; n = n.parent {
+				p.overrun(n, p.counted(c.Slot.Class))
+			}
+		}
 		p.started(c.Job, c.Slot.Class, ev.Task, c.Slot.ID)
 	case sojourn.TaskPinned:
 		p.preempt.drop(c.Slot.ID)

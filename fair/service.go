@@ -145,18 +145,27 @@ func (t *tree) price(ev *sojourn.Event, ch ledger.Change[member]) {
 	t.fileUnder(&t.root)
 }
 
-// charge charges pools for an attempt that starts on a slot.
+// overrun prepares the account of a pool for a charge: it has the weight of the pool, and what has run for longer than it was charged counts
+// in addition to what starts. It returns the tag that decides, as of now.
+func (t *tree) overrun(n *pool, c sojourn.Class) sfq.Tag {
+	nc := n.class(c)
+	nc.account.SetWeight(n.conf.weight)
+	if nc.late += t.overdue(n, c); nc.late > 0 {
+		return nc.account.Tag().Plus(nc.late)
+	}
+	return nc.account.Tag()
+}
+
+// charge charges pools for an attempt that starts on a slot, after overrun.
 func (t *tree) charge(n *pool, c sojourn.Class, cost uint64, slot sojourn.SlotID) {
 	at, places := t.counted(c), t.placesOf(c)
 	cost = times(cost, places)
 	t.guesses.set(slot, cost)
 	for ; n.parent != nil; n = n.parent {
 		nc := n.class(at)
-		nc.account.SetWeight(n.conf.weight)
 		if !nc.queued { // an attempt that is adopted
 			t.lift(n, at)
 		}
-		nc.late += t.overdue(n, at)
 		nc.account.Charge(cost)
 		nc.lifted.set = false
 		nc.starts = nc.starts.Add(wide.Mul64(uint64(t.ledger.Now()), places))

@@ -954,3 +954,32 @@ func TestTwoTasksBesideSinglesAreServed(t *testing.T) {
 		}
 	}
 }
+
+// What a pool has held beyond what it was charged stays when it starts another task, whether the policy assigns that or it is adopted. On the
+// last slot, b has been charged 12 s, and a 10 s of overdue work and 10 s of what it has just started.
+func TestOverdueWorkStays(t *testing.T) {
+	for _, adopted := range []bool{false, true} {
+		s := newSite(t, 1, fair.Options{})
+		add := func(id sojourn.SlotID) {
+			s.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}})
+			s.free = append(s.free, id)
+		}
+		s.arrive(1, customer{pool: "a", told: time.Second, length: always(time.Hour)})
+		s.until(10 * time.Second)
+		s.arrive(9, customer{pool: "a", told: 10 * time.Second, length: always(time.Hour)})
+		s.arrive(9, customer{pool: "b", told: 12 * time.Second, length: always(time.Hour)})
+		add(1)
+		s.fill()
+		if add(2); adopted {
+			s.free = nil
+			s.observe(sojourn.Event{Kind: sojourn.TaskAdopted, Task: sojourn.TaskID{Job: 2}, Attempt: 1, Slot: sojourn.Slot{ID: 2}})
+			s.log = append(s.log, "a")
+		}
+		s.fill()
+		add(3)
+		s.fill()
+		if got, want := fmt.Sprint(s.log), "[a b a b]"; got != want {
+			t.Errorf("adopted %v: served were %s, want %s", adopted, got, want)
+		}
+	}
+}

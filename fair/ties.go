@@ -71,9 +71,9 @@ func (t *tree) addTie(j *job, d *side, c sojourn.Class, held uint64) {
 // time of a job for its weight, in units of 2^-32 ns where the weight is 1.
 func service(held, weight uint64) wide.Uint128 {
 	if weight == 1<<16 { // of most jobs, and no division
-		return wide.From64(held).Shl(32)
+		return wide.Uint128{Hi: held >> 32, Lo: held << 32}
 	}
-	q, _ := wide.From64(held).Shl(48).QuoRem(wide.From64(weight))
+	q, _ := wide.Uint128{Hi: held >> 16, Lo: held << 48}.QuoRem(wide.From64(weight))
 	return q
 }
 

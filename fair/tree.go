@@ -136,6 +136,10 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 		return nil, nil
 	}
 	for n.policy == nil {
+		if len(n.below) == 0 && !n.limited {
+			id, _ := n.readyJobs.Least(c)
+			return n, *n.jobs.At(id)
+		}
 		activeOnly = activeOnly || n.jobsFull()
 		id, k, isJob := n.readyJobs.First(c)
 		if n.limited && !activeOnly {
@@ -161,9 +165,12 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 // become overdue since its key was filed: then it is filed anew. A filed key is never ahead of what the key is
 // now, so that the answer is the same whenever that happens, and questions may do it.
 func (t *tree) firstPool(n *pool, c sojourn.Class, activeOnly bool) (id uint32, ok bool) {
+	if len(n.below) == 1 && n.ready == nil && !activeOnly {
+		return n.readyPools.Least(c)
+	}
 	for {
 		id, k, ok := n.filedFirst(c, activeOnly)
-		if !ok || t.order != Service || !k.sated || len(n.below) == 1 {
+		if !ok || t.order != Service || !k.sated {
 			return id, ok
 		}
 		b := *n.pools.At(id)
@@ -304,9 +311,13 @@ func (t *tree) served(j *job, s *ledger.Side) {
 			nc.before = nc.turn
 		}
 		nc.turn, n.latest = t.turns, t.turns
-		if t.order == Service && n.sated(c) {
-			at := t.counted(c)
-			n.parent.class(at).clock.Advance(t.effective(n, at))
+		if t.order != Service {
+			continue
+		}
+		at := t.counted(c)
+		tag := t.overrun(n, at)
+		if n.sated(c) {
+			n.parent.class(at).clock.Advance(tag)
 		}
 	}
 }

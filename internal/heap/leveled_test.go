@@ -49,6 +49,11 @@ func compareLevels[K comparable](t *rapid.T, h leveled[K], want map[uint32]filed
 		if ok != found || h.AnyUpTo(up) != found {
 			t.Fatalf("MinUpTo(%d) finds %v, AnyUpTo %v, want %v", up, ok, h.AnyUpTo(up), found)
 		}
+		if h, is := h.(interface{ Least() (uint32, bool) }); is && up == levels-1 {
+			if id, ok := h.Least(); ok != found || ok && id != least {
+				t.Fatalf("Least() = %d, %v, want %d, %v", id, ok, least, found)
+			}
+		}
 		if f := want[least]; ok && (id != least || k != f.key || at != f.level) {
 			t.Fatalf("MinUpTo(%d) = %d (%v) at %d, want %d (%v)", up, id, k, at, least, f)
 		}

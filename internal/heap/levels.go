@@ -91,6 +91,15 @@ func (h *Levels[K]) MinUpTo(level int) (id uint32, key K, at int, ok bool) {
 	return least.id, h.key(least.id), at, true
 }
 
+// Least returns the item with the least key; false if there is none. It takes less than MinUpTo.
+func (h *Levels[K]) Least() (id uint32, ok bool) {
+	if h.used == 1 {
+		return h.first(&h.parts[0]).id, true
+	}
+	id, _, _, ok = h.MinUpTo(MaxLevels - 1)
+	return id, ok
+}
+
 // Level returns where id is filed; false if it is not in the heap.
 func (h *Levels[K]) Level(id uint32) (level int, ok bool) {
 	if !h.Contains(id) {

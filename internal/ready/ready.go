@@ -102,6 +102,14 @@ func (q *Queue[K]) First(c sojourn.Class) (id uint32, key K, ok bool) {
 	return id, key, ok
 }
 
+// Least returns the item of class c with the least key; false if there is none. It takes less than First.
+func (q *Queue[K]) Least(c sojourn.Class) (id uint32, ok bool) {
+	if h := q.of(c); h != nil {
+		return h.Least()
+	}
+	return 0, false
+}
+
 // FirstUpTo returns the item of class c with the least key among those at most at the given
 // level, with its key and its level; false if there is none.
 func (q *Queue[K]) FirstUpTo(c sojourn.Class, level int) (id uint32, key K, at int, ok bool) {
