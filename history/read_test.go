@@ -368,21 +368,3 @@ func TestWriterErrors(t *testing.T) {
 		}
 	}
 }
-
-func TestComment(t *testing.T) {
-	var buf bytes.Buffer
-	w := NewWriter(&buf)
-	w.Comment("two\nlines \xff")
-	w.Header("a", "b")
-	w.Comment("")
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	want := firstLine + "\n# two\n# lines \uFFFD\na: b\n# \n"
-	if buf.String() != want {
-		t.Errorf("got %q, want %q", buf.String(), want)
-	}
-	if got, err := collect(Read(&buf, "h")); err != nil || len(got) != 1 {
-		t.Errorf("read %v, error %v, want one header", got, err)
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/sojourn-sched/sojourn"
 )
@@ -46,13 +45,6 @@ func (w *Writer) Header(name, value string) {
 	}
 	e := Entry{Kind: Header, Name: name, Value: value}
 	w.writeLine(e.append(w.line[:0]))
-}
-
-// Comment writes each line of text as a comment.
-func (w *Writer) Comment(text string) {
-	for line := range strings.SplitSeq(strings.ToValidUTF8(text, "\uFFFD"), "\n") {
-		w.writeLine(append(append(w.line[:0], "# "...), line...))
-	}
 }
 
 // Event writes a call of Observe with its answer.

@@ -100,7 +100,7 @@ func (p *Policy) refresh(ph *phase) {
 func (p *Policy) resize(ph *phase, was uint64) {
 	c := p.classOf(ph)
 	c.unfile(ph)
-	c.system.SetAndRevise(ph.item, was, ph.work(), ph.job.Weight())
+	c.system.Revise(ph.item, was, ph.work(), ph.job.Weight())
 	p.file(c, ph)
 }
 

@@ -86,10 +86,10 @@ func policies(t *testing.T) map[string]func() encoding.BinaryUnmarshaler {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return p
+			return p.(encoding.BinaryUnmarshaler)
 		},
 		"release.Policy": func() encoding.BinaryUnmarshaler {
-			return release.New(constructors.FIFO.Must(fifo.Options{}))
+			return release.New(constructors.FIFO.Must(fifo.Options{})).(encoding.BinaryUnmarshaler)
 		},
 		"flow.Flows": func() encoding.BinaryUnmarshaler {
 			f := flow.New(flow.Options{})

@@ -26,23 +26,23 @@ type page [pageSize]attempt
 const pageSize = 64
 
 // at returns the attempt on a slot on which something runs, or ran.
-func (p *Policy) at(id sojourn.SlotID) *attempt { return &p.attempts[id/pageSize][id%pageSize] }
+func (p *policy) at(id sojourn.SlotID) *attempt { return &p.attempts[id/pageSize][id%pageSize] }
 
 // A link names a slot, as one more than its ID; 0 names none.
 type link uint64
 
 // linked returns the attempt that a link names, which is not 0.
-func (p *Policy) linked(to link) *attempt { return p.at(sojourn.SlotID(to - 1)) }
+func (p *policy) linked(to link) *attempt { return p.at(sojourn.SlotID(to - 1)) }
 
 // started notes the start of an attempt of a level.
-func (p *Policy) started(l *level, s sojourn.Slot, begun sojourn.Time, aged bool) {
+func (p *policy) started(l *level, s sojourn.Slot, begun sojourn.Time, aged bool) {
 	p.note(s.ID, begun, aged)
 	l.class(s.Class).since = p.ledger.Now()
 	p.list(l, s.ID)
 }
 
 // note begins the account of an attempt.
-func (p *Policy) note(id sojourn.SlotID, begun sojourn.Time, aged bool) {
+func (p *policy) note(id sojourn.SlotID, begun sojourn.Time, aged bool) {
 	if more := int(id/pageSize) + 1 - len(p.attempts); more > 0 {
 		p.attempts = append(p.attempts, make([]*page, more)...)
 	}
@@ -54,7 +54,7 @@ func (p *Policy) note(id sojourn.SlotID, begun sojourn.Time, aged bool) {
 }
 
 // list puts the attempt on a slot into the list of its level, if it may be asked for, and takes it out if it may not.
-func (p *Policy) list(l *level, id sojourn.SlotID) {
+func (p *policy) list(l *level, id sojourn.SlotID) {
 	p.unlist(l, id)
 	a := p.at(id)
 	if a.aged || p.ledger.Pinned(id) || p.ledger.Retiring(id) {
@@ -71,7 +71,7 @@ func (p *Policy) list(l *level, id sojourn.SlotID) {
 }
 
 // unlist takes the attempt on a slot out of its list, if it is in one.
-func (p *Policy) unlist(l *level, id sojourn.SlotID) {
+func (p *policy) unlist(l *level, id sojourn.SlotID) {
 	a := p.at(id)
 	if !a.listed {
 		return
@@ -84,7 +84,7 @@ func (p *Policy) unlist(l *level, id sojourn.SlotID) {
 }
 
 // after returns the link that leads on from a slot, or begins the list.
-func (p *Policy) after(c *class, at link) *link {
+func (p *policy) after(c *class, at link) *link {
 	if at == 0 {
 		return &c.first
 	}
@@ -92,7 +92,7 @@ func (p *Policy) after(c *class, at link) *link {
 }
 
 // before returns the link that leads back from a slot, or ends the list.
-func (p *Policy) before(c *class, at link) *link {
+func (p *policy) before(c *class, at link) *link {
 	if at == 0 {
 		return &c.last
 	}

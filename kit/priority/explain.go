@@ -8,7 +8,7 @@ import (
 )
 
 // An explainer ranks the greater priorities first, and within one as its policy does.
-type explainer struct{ p *Policy }
+type explainer struct{ p *policy }
 
 func (e explainer) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	for _, l := range e.p.levels {
@@ -62,7 +62,7 @@ func (e explainer) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 }
 
 // A promiser lists what the policies of all priorities do.
-type promiser struct{ p *Policy }
+type promiser struct{ p *policy }
 
 func (a promiser) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
 	for _, l := range a.p.levels {

@@ -11,12 +11,12 @@ var Inside func() sojourn.Policy
 
 // A snapshot in which the policy of a priority knows another cluster is refused, or at least harmless.
 func TestForged(t *testing.T) {
-	policy := func() *Policy {
+	forged := func() *policy {
 		p, err := New(Inside, Options{Preempt: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p
+		return p.(*policy)
 	}
 	observe := func(p sojourn.Policy, ev sojourn.Event) {
 		t.Helper()
@@ -28,23 +28,23 @@ func TestForged(t *testing.T) {
 		return &sojourn.Job{ID: id, Priority: priority, Phases: []sojourn.Phase{{Tasks: 2}}}
 	}
 	slot := sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1, Node: 5, Rack: 1}}
-	for name, forge := range map[string]func(*Policy){
-		"a node is down in one": func(p *Policy) {
+	for name, forge := range map[string]func(*policy){
+		"a node is down in one": func(p *policy) {
 			observe(p.usual(), sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 5}})
 		},
-		"a node is down in all but one": func(p *Policy) { p.ledger.Apply(&sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 6}}) },
-		"other nodes are down": func(p *Policy) {
+		"a node is down in all but one": func(p *policy) { p.ledger.Apply(&sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 6}}) },
+		"other nodes are down": func(p *policy) {
 			p.ledger.Apply(&sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 6}})
 			observe(p.usual(), sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 5}})
 		},
-		"a slot is known in one":    func(p *Policy) { observe(p.usual(), sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 9}}) },
-		"a job is known in one":     func(p *Policy) { observe(p.usual(), sojourn.Event{Kind: sojourn.JobArrived, Job: job(9, 0)}) },
-		"a job is of another one":   func(p *Policy) { p.ledger.Job(1).Data.level.priority = 3 },
-		"an attempt is not known":   func(p *Policy) { p.ledger.TakeTask(p.ledger.Job(1), 0, 0, 1); p.note(1, 0, false) },
-		"there is no priority 0":    func(p *Policy) { p.levels = p.levels[1:] },
-		"a priority is there twice": func(p *Policy) { p.levels = append(p.levels, newLevel(0, p.inside())) },
+		"a slot is known in one":    func(p *policy) { observe(p.usual(), sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 9}}) },
+		"a job is known in one":     func(p *policy) { observe(p.usual(), sojourn.Event{Kind: sojourn.JobArrived, Job: job(9, 0)}) },
+		"a job is of another one":   func(p *policy) { p.ledger.Job(1).Data.level.priority = 3 },
+		"an attempt is not known":   func(p *policy) { p.ledger.TakeTask(p.ledger.Job(1), 0, 0, 1); p.note(1, 0, false) },
+		"there is no priority 0":    func(p *policy) { p.levels = p.levels[1:] },
+		"a priority is there twice": func(p *policy) { p.levels = append(p.levels, newLevel(0, p.inside())) },
 	} {
-		p := policy()
+		p := forged()
 		observe(p, slot)
 		observe(p, sojourn.Event{Kind: sojourn.JobArrived, Job: job(1, 0)})
 		forge(p)
@@ -52,14 +52,14 @@ func TestForged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := policy().UnmarshalBinary(data); err == nil {
+		if err := forged().UnmarshalBinary(data); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	p := policy()
+	p := forged()
 	observe(p, slot)
 	data, err := p.AppendBinary(nil)
-	if err != nil || policy().UnmarshalBinary(data) != nil {
+	if err != nil || forged().UnmarshalBinary(data) != nil {
 		t.Errorf("what is right is refused: %v", err)
 	}
 }

@@ -69,7 +69,7 @@ func (l *level) wants(c sojourn.Class) bool {
 }
 
 // find returns where the level of a priority is, or would be.
-func (p *Policy) find(priority int32) (int, bool) {
+func (p *policy) find(priority int32) (int, bool) {
 	return slices.BinarySearchFunc(p.levels, priority, func(l *level, priority int32) int {
 		switch {
 		case l.priority > priority:
@@ -82,7 +82,7 @@ func (p *Policy) find(priority int32) (int, bool) {
 }
 
 // live returns how many levels have live jobs.
-func (p *Policy) live() (n int) {
+func (p *policy) live() (n int) {
 	for _, l := range p.levels {
 		if l.jobs > 0 {
 			n++
@@ -93,7 +93,7 @@ func (p *Policy) live() (n int) {
 
 // levelFor returns the level for a job of a priority, with all that its policy has to know. One that is new is not listed:
 // see enter. An adopted job always gets one. Of the levels with live jobs, so many are about to lose them.
-func (p *Policy) levelFor(priority int32, adopted bool, leaving int) (*level, error) {
+func (p *policy) levelFor(priority int32, adopted bool, leaving int) (*level, error) {
 	i, ok := p.find(priority)
 	if ok && p.levels[i].jobs > 0 {
 		return p.levels[i], nil
@@ -119,7 +119,7 @@ func (p *Policy) levelFor(priority int32, adopted bool, leaving int) (*level, er
 }
 
 // enter makes a job one of a level.
-func (p *Policy) enter(l *level, j *ledger.Job[job]) {
+func (p *policy) enter(l *level, j *ledger.Job[job]) {
 	if i, ok := p.find(l.priority); !ok {
 		p.levels = slices.Insert(p.levels, i, l)
 	}
@@ -130,7 +130,7 @@ func (p *Policy) enter(l *level, j *ledger.Job[job]) {
 }
 
 // leave takes a job out of its level. Of the levels without jobs, the one that became so first goes.
-func (p *Policy) leave(j *ledger.Job[job]) {
+func (p *policy) leave(j *ledger.Job[job]) {
 	l := j.Data.level
 	for i := range j.Data.startable {
 		l.recount(p, j, j.Side(i), &j.Data.startable[i], 0)
@@ -155,7 +155,7 @@ func (p *Policy) leave(j *ledger.Job[job]) {
 }
 
 // count brings up to date what a job could start.
-func (p *Policy) count(j *ledger.Job[job]) {
+func (p *policy) count(j *ledger.Job[job]) {
 	for i := range j.Data.startable {
 		side := j.Side(i)
 		j.Data.level.recount(p, j, side, &j.Data.startable[i], int32(side.Startable()))
@@ -163,7 +163,7 @@ func (p *Policy) count(j *ledger.Job[job]) {
 }
 
 // recount changes how many tasks of a side could start.
-func (l *level) recount(p *Policy, j *ledger.Job[job], side *ledger.Side, counted *int32, n int32) {
+func (l *level) recount(p *policy, j *ledger.Job[job], side *ledger.Side, counted *int32, n int32) {
 	if n == *counted {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 
 // ask finds the attempts that are asked for now: for the greatest priority that waits, those of the lowest one, the youngest
 // first, and so on.
-func (p *Policy) ask() {
+func (p *policy) ask() {
 	p.asked = p.asked[:0]
 	if p.opts.Preempt == 0 {
 		return
@@ -28,7 +28,7 @@ func (p *Policy) ask() {
 
 // asks reports whether the i-th level may ask for slots of a class. It would get them, since nothing lower goes before it by
 // its age.
-func (p *Policy) asks(i int, c sojourn.Class) bool {
+func (p *policy) asks(i int, c sojourn.Class) bool {
 	l := p.levels[i]
 	if !l.wants(c) || l.due || p.ledger.FreeSlots(c) > 0 || !p.runsBelow(i, c) || p.ledger.Now().Sub(l.classes[c].since) < p.opts.PreemptAfter {
 		return false
@@ -48,7 +48,7 @@ func (p *Policy) asks(i int, c sojourn.Class) bool {
 const tries = 8
 
 // askFor finds attempts for a level on slots of one class.
-func (p *Policy) askFor(i int, c sojourn.Class) {
+func (p *policy) askFor(i int, c sojourn.Class) {
 	l := p.levels[i]
 	h, _, _ := l.ready.First(c)
 	claim := sojourn.Preemption{For: p.ledger.ByHandle(h).Spec().ID}
@@ -79,7 +79,7 @@ func (p *Policy) askFor(i int, c sojourn.Class) {
 
 // wouldTake reports whether the policy of a level would take the slot if it were free. It has the slot for an instant, which
 // changes nothing by the laws of a policy.
-func (p *Policy) wouldTake(l *level, c sojourn.Class, id sojourn.SlotID) bool {
+func (p *policy) wouldTake(l *level, c sojourn.Class, id sojourn.SlotID) bool {
 	if l.in.Seeker == nil {
 		return true
 	}
@@ -91,7 +91,7 @@ func (p *Policy) wouldTake(l *level, c sojourn.Class, id sojourn.SlotID) bool {
 }
 
 // nextAsk returns the next instant at which a level that waits will ask for slots.
-func (p *Policy) nextAsk() (at sojourn.Time, ok bool) {
+func (p *policy) nextAsk() (at sojourn.Time, ok bool) {
 	if p.opts.Preempt == 0 || p.opts.PreemptAfter == 0 {
 		return 0, false
 	}
@@ -113,12 +113,12 @@ func (p *Policy) nextAsk() (at sojourn.Time, ok bool) {
 }
 
 // runsBelow reports whether a level after the i-th has attempts on slots of a class that may be asked for.
-func (p *Policy) runsBelow(i int, c sojourn.Class) bool {
+func (p *policy) runsBelow(i int, c sojourn.Class) bool {
 	return slices.ContainsFunc(p.levels[i+1:], func(l *level) bool { return int(c) < len(l.classes) && l.classes[c].last != 0 })
 }
 
 // A preemptor lists what the Policy asks for, and what the policies inside do.
-type preemptor struct{ p *Policy }
+type preemptor struct{ p *policy }
 
 func (a preemptor) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemption {
 	own := len(dst)

@@ -12,7 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
-// Options of a [Policy]. All may change when a snapshot is restored.
+// Options of [New]. All may change when a snapshot is restored.
 type Options struct {
 	// Age lets what waits pass: after each Age that a priority has waited for, it counts as one priority higher, among
 	// those that have live jobs. Of two that then count alike, the lower one goes first. A priority waits since it last
@@ -43,10 +43,8 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// A Policy serves jobs by [sojourn.Job.Priority], with a policy of its own for each priority. It is also a
-// [sojourn.Supporter], a [sojourn.Waker], a [sojourn.Snapshotter], with Options.Preempt a [sojourn.Preemptor], and each
-// other optional interface of package sojourn that its policies are, but for [sojourn.Sharer].
-type Policy struct {
+// A policy serves jobs by [sojourn.Job.Priority], with a policy of its own for each priority.
+type policy struct {
 	opts     Options
 	inside   func() sojourn.Policy
 	supports sojourn.Features
@@ -78,13 +76,15 @@ func (j *job) age(now sojourn.Time) time.Duration {
 	return math.MaxInt64
 }
 
-// New returns a Policy that calls inside for a new policy, each built alike, for each priority. From then on
-// these are used only through the Policy.
-func New(inside func() sojourn.Policy, o Options) (*Policy, error) {
+// New returns a policy that serves jobs by [sojourn.Job.Priority]: it calls inside for a new policy, each built alike, for each priority.
+// From then on these are used only through the one that serves all. It is also a [sojourn.Supporter], a [sojourn.Waker], a
+// [sojourn.Snapshotter], with Options.Preempt a [sojourn.Preemptor], and each other optional interface of package sojourn that those
+// inside are, but for [sojourn.Sharer].
+func New(inside func() sojourn.Policy, o Options) (sojourn.Policy, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Policy{opts: o, inside: inside}
+	p := &policy{opts: o, inside: inside}
 	p.reset()
 	p.levels = []*level{newLevel(0, inside())}
 	p.supports = sojourn.Supports(p.usual())&^(sojourn.FeaturePools|sojourn.FeatureSequence) | sojourn.FeaturePriority
@@ -92,7 +92,7 @@ func New(inside func() sojourn.Policy, o Options) (*Policy, error) {
 	return p, nil
 }
 
-func (p *Policy) reset() {
+func (p *policy) reset() {
 	p.ledger = ledger.Ledger[job]{Supports: p.supports}
 	p.levels, p.idle = nil, 0
 	p.attempts, p.starts, p.asked, p.order = nil, 0, nil, nil
@@ -100,10 +100,10 @@ func (p *Policy) reset() {
 
 // Supports implements [sojourn.Supporter]: what the policies inside know, and priorities, but for changes of pools and for
 // sequences. The limits of a pool, and the order of a sequence, would hold for each priority by itself.
-func (p *Policy) Supports() sojourn.Features { return p.supports }
+func (p *policy) Supports() sojourn.Features { return p.supports }
 
 // Observe implements [sojourn.Policy].
-func (p *Policy) Observe(ev sojourn.Event) error {
+func (p *policy) Observe(ev sojourn.Event) error {
 	if err := p.ledger.Check(&ev); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 
 // pass reports an event to the policies that it is about, and to the others what they have to know of it. It changes nothing
 // if one refuses it.
-func (p *Policy) pass(ev *sojourn.Event) error {
+func (p *policy) pass(ev *sojourn.Event) error {
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted:
 		return p.arrive(ev)
@@ -150,7 +150,7 @@ func (p *Policy) pass(ev *sojourn.Event) error {
 }
 
 // report passes an event about a task on to the policy of its job. The others learn whether its slot is free.
-func (p *Policy) report(ev *sojourn.Event, l *level) {
+func (p *policy) report(ev *sojourn.Event, l *level) {
 	kind, slot := sojourn.Tick, sojourn.Slot{}
 	switch ev.Kind {
 	case sojourn.TaskAdopted:
@@ -187,7 +187,7 @@ func (p *Policy) report(ev *sojourn.Event, l *level) {
 }
 
 // apply applies an event about a job to the account.
-func (p *Policy) apply(ev *sojourn.Event) ledger.Change[job] {
+func (p *policy) apply(ev *sojourn.Event) ledger.Change[job] {
 	c := p.ledger.Apply(ev)
 	p.count(c.Job)
 	if c.Ended {
@@ -197,14 +197,14 @@ func (p *Policy) apply(ev *sojourn.Event) ledger.Change[job] {
 }
 
 // all reports an event to all policies.
-func (p *Policy) all(ev sojourn.Event) {
+func (p *policy) all(ev sojourn.Event) {
 	for _, l := range p.levels {
 		l.must(ev)
 	}
 }
 
 // tick tells all policies but one that time has passed, if it has.
-func (p *Policy) tick(at sojourn.Time, but *level) {
+func (p *policy) tick(at sojourn.Time, but *level) {
 	if at == p.ledger.Now() {
 		return
 	}
@@ -216,7 +216,7 @@ func (p *Policy) tick(at sojourn.Time, but *level) {
 }
 
 // arrive asks the policy of a new job to take it.
-func (p *Policy) arrive(ev *sojourn.Event) error {
+func (p *policy) arrive(ev *sojourn.Event) error {
 	l, err := p.levelFor(ev.Job.Priority, ev.Kind == sojourn.JobAdopted, 0)
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func (p *Policy) arrive(ev *sojourn.Event) error {
 }
 
 // revise passes a revision on. One that changes the priority moves the job to another policy, with what runs of it.
-func (p *Policy) revise(ev *sojourn.Event) error {
+func (p *policy) revise(ev *sojourn.Event) error {
 	j := p.ledger.Job(ev.Job.ID)
 	from := j.Data.level
 	told := *ev
@@ -299,7 +299,7 @@ func (p *Policy) revise(ev *sojourn.Event) error {
 }
 
 // handOver tells the policy of a level of an attempt that another one has started.
-func (p *Policy) handOver(to *level, at sojourn.Time, r run) {
+func (p *policy) handOver(to *level, at sojourn.Time, r run) {
 	to.must(sojourn.Event{Kind: sojourn.SlotAdded, At: at, Slot: r.slot})
 	if r.Job.Spec().Phases[r.Task.Phase].Held {
 		to.must(sojourn.Event{Kind: sojourn.TaskReady, At: at, Task: r.Task})
@@ -325,7 +325,7 @@ type run struct {
 }
 
 // runs returns the live attempts of a job, by slot. It visits every slot if there are any.
-func (p *Policy) runs(j *ledger.Job[job]) (list []run) {
+func (p *policy) runs(j *ledger.Job[job]) (list []run) {
 	if j.Running() == 0 {
 		return nil
 	}
@@ -338,7 +338,7 @@ func (p *Policy) runs(j *ledger.Job[job]) (list []run) {
 }
 
 // Assign implements [sojourn.Policy].
-func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+func (p *policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := p.ledger.Free(id)
 	offers := p.offers(s.Class)
 	for i, l := range offers {
@@ -366,7 +366,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 // offers returns the levels that have something to start on slots of a class, in the order in which they are offered one.
 // One that waits for a Tick at this very instant is offered nothing before it, and neither is what comes behind it. The list is
 // overwritten by the next call.
-func (p *Policy) offers(c sojourn.Class) []*level {
+func (p *policy) offers(c sojourn.Class) []*level {
 	p.order = p.order[:0]
 	for _, l := range p.levels {
 		if l.wants(c) {
@@ -385,7 +385,7 @@ func (p *Policy) offers(c sojourn.Class) []*level {
 }
 
 // age sorts p.order by what each level counts as.
-func (p *Policy) age(c sojourn.Class) {
+func (p *policy) age(c sojourn.Class) {
 	heights := make([]int64, 0, Most) // of those in p.order: their rank from below, and what they have waited for
 	rank := int64(p.live())
 	for _, l := range p.levels {
@@ -405,7 +405,7 @@ func (p *Policy) age(c sojourn.Class) {
 }
 
 // NextWake implements [sojourn.Waker].
-func (p *Policy) NextWake() (at sojourn.Time, ok bool) {
+func (p *policy) NextWake() (at sojourn.Time, ok bool) {
 	for _, l := range p.levels {
 		if l.due {
 			return p.ledger.Now(), true
@@ -424,14 +424,14 @@ func (p *Policy) NextWake() (at sojourn.Time, ok bool) {
 }
 
 // Visit calls f with each policy inside, which f may only ask questions; see [sojourn.As].
-func (p *Policy) Visit(f func(sojourn.Policy)) {
+func (p *policy) Visit(f func(sojourn.Policy)) {
 	for _, l := range p.levels {
 		f(l.in.Policy)
 	}
 }
 
 // As sets *target to one of the optional interfaces that the policies inside implement; see [sojourn.As].
-func (p *Policy) As(target any) bool {
+func (p *policy) As(target any) bool {
 	switch target := target.(type) {
 	case *sojourn.Admitter:
 		return inside.Answer[sojourn.Admitter](p.usual(), target, admitter{p})
@@ -452,13 +452,13 @@ func (p *Policy) As(target any) bool {
 }
 
 // usual returns the policy of priority 0.
-func (p *Policy) usual() sojourn.Policy {
+func (p *policy) usual() sojourn.Policy {
 	i, _ := p.find(0)
 	return p.levels[i].in.Policy
 }
 
 // An admitter answers as Observe would.
-type admitter struct{ p *Policy }
+type admitter struct{ p *policy }
 
 func (a admitter) Admit(spec *sojourn.Job) error {
 	if err := a.p.ledger.CheckArrival(spec); err != nil {
@@ -472,7 +472,7 @@ func (a admitter) Admit(spec *sojourn.Job) error {
 }
 
 // A seeker finds a slot that one of the policies wants.
-type seeker struct{ p *Policy }
+type seeker struct{ p *policy }
 
 func (s seeker) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	for _, l := range s.p.offers(c) {

@@ -16,7 +16,7 @@ var header = snapshot.Header{Policy: "priority", Version: 1}
 
 // AppendBinary implements [sojourn.Snapshotter]. If the policies inside are no Snapshotters, the error wraps
 // [errors.ErrUnsupported].
-func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
+func (p *policy) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, header, func(w *snapshot.Writer) {
 		p.ledger.Save(w)
 		for j := range p.ledger.All() {
@@ -30,7 +30,7 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 	})
 }
 
-func (p *Policy) saveLevel(w *snapshot.Writer, l *level) {
+func (p *policy) saveLevel(w *snapshot.Writer, l *level) {
 	w.Int(int64(l.priority))
 	idle := 0 // its place among those without jobs
 	for _, o := range p.levels {
@@ -49,7 +49,7 @@ func (p *Policy) saveLevel(w *snapshot.Writer, l *level) {
 }
 
 // saveAttempts writes in which order the live attempts started, when each began, and which of them were started by age.
-func (p *Policy) saveAttempts(w *snapshot.Writer) {
+func (p *policy) saveAttempts(w *snapshot.Writer) {
 	var slots []sojourn.SlotID
 	for s := range p.ledger.Attempts() {
 		slots = append(slots, s.ID)
@@ -63,11 +63,11 @@ func (p *Policy) saveAttempts(w *snapshot.Writer) {
 }
 
 // UnmarshalBinary implements [sojourn.Snapshotter].
-func (p *Policy) UnmarshalBinary(data []byte) error {
+func (p *policy) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, header, p.reset, p.restore)
 }
 
-func (p *Policy) restore(r *snapshot.Reader) {
+func (p *policy) restore(r *snapshot.Reader) {
 	p.ledger.Restore(r)
 	for j := range p.ledger.All() {
 		j.Data.arrived = sojourn.Time(r.Int())
@@ -110,7 +110,7 @@ func (g *guest) UnmarshalBinary(data []byte) error {
 	return g.Snapshotter.UnmarshalBinary(data)
 }
 
-func (p *Policy) restoreLevel(r *snapshot.Reader) *level {
+func (p *policy) restoreLevel(r *snapshot.Reader) *level {
 	priority := r.Int()
 	r.Check(priority >= math.MinInt32 && priority <= math.MaxInt32, "a priority is out of range")
 	in := p.inside()
@@ -149,12 +149,12 @@ func (p *Policy) restoreLevel(r *snapshot.Reader) *level {
 }
 
 // known reports whether an attempt on a slot was restored already.
-func (p *Policy) known(id sojourn.SlotID) bool {
+func (p *policy) known(id sojourn.SlotID) bool {
 	i := int(id / pageSize)
 	return i < len(p.attempts) && p.attempts[i] != nil && p.at(id).number > 0
 }
 
-func (p *Policy) restoreAttempts(r *snapshot.Reader) {
+func (p *policy) restoreAttempts(r *snapshot.Reader) {
 	n := 0
 	for range p.ledger.Attempts() {
 		n++
@@ -174,7 +174,7 @@ func (p *Policy) restoreAttempts(r *snapshot.Reader) {
 
 // covers reports whether the policy of a level knows these jobs with what runs of them, and the free slots, and nothing else.
 // Then an event that fits the account fits that policy, too.
-func (p *Policy) covers(l *level, part *ledger.Part, jobs []*ledger.Job[job]) bool {
+func (p *policy) covers(l *level, part *ledger.Part, jobs []*ledger.Job[job]) bool {
 	if part.Now() != p.ledger.Now() || part.Live() != len(jobs) {
 		return false
 	}

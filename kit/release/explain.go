@@ -9,7 +9,7 @@ import (
 )
 
 // An explainer ranks the jobs that wait behind the others, and says what they wait for.
-type explainer struct{ p *Policy }
+type explainer struct{ p *policy }
 
 // AppendRanking ranks the jobs that wait by release time behind the others.
 func (e explainer) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
@@ -45,7 +45,7 @@ func (e explainer) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 }
 
 // why says what a job waits for.
-func (p *Policy) why(j *ledger.Job[job]) string {
+func (p *policy) why(j *ledger.Job[job]) string {
 	if b := j.Data.before; b != nil {
 		return fmt.Sprintf("waits for job %d, the one before it in sequence %q", b.Spec().ID, j.Spec().Sequence)
 	}

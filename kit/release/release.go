@@ -11,10 +11,8 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
-// A Policy holds jobs back from the policy inside until they are released. It is also a [sojourn.Supporter], a
-// [sojourn.Waker] and a [sojourn.Snapshotter], and each other optional interface of package sojourn that the
-// policy inside is.
-type Policy struct {
+// A policy holds jobs back from the policy inside until they are released.
+type policy struct {
 	in       inside.Guest
 	supports sojourn.Features
 
@@ -23,7 +21,7 @@ type Policy struct {
 	lines  map[string]*line // of each Sequence of live jobs
 }
 
-// added are the features that a Policy adds.
+// added are the features that a policy adds.
 const added = sojourn.FeatureRelease | sojourn.FeatureSequence
 
 // A job is what the ledger does not know.
@@ -48,25 +46,26 @@ func (d due) less(other due) bool {
 	return d.seq < other.seq
 }
 
-// New returns a Policy around p, which is new: nothing was reported to it. From then on p is used only
-// through the Policy.
-func New(p sojourn.Policy) *Policy {
-	r := &Policy{in: inside.New("release", p), supports: sojourn.Supports(p) | added}
+// New returns a policy that holds jobs back from p until they are released. p is new: nothing was reported to it. From then on it is
+// used only through this policy, which is also a [sojourn.Supporter], a [sojourn.Waker], a [sojourn.Snapshotter], and each other
+// optional interface of package sojourn that p is.
+func New(p sojourn.Policy) sojourn.Policy {
+	r := &policy{in: inside.New("release", p), supports: sojourn.Supports(p) | added}
 	r.reset()
 	return r
 }
 
-func (p *Policy) reset() {
+func (p *policy) reset() {
 	p.ledger = ledger.Ledger[job]{Supports: p.supports}
 	p.due = heap.New(due.less, func(d due) (hi, lo uint64) { return uint64(d.at), d.seq })
 	p.lines = map[string]*line{}
 }
 
 // Supports implements [sojourn.Supporter]: what the policy inside knows, and releases and sequences.
-func (p *Policy) Supports() sojourn.Features { return p.supports }
+func (p *policy) Supports() sojourn.Features { return p.supports }
 
 // Observe implements [sojourn.Policy].
-func (p *Policy) Observe(ev sojourn.Event) error {
+func (p *policy) Observe(ev sojourn.Event) error {
 	if err := p.ledger.Check(&ev); err != nil {
 		return err
 	}
@@ -88,7 +87,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 }
 
 // pass reports an event to the policy inside if it may know of it, and else that time has passed.
-func (p *Policy) pass(ev *sojourn.Event) error {
+func (p *policy) pass(ev *sojourn.Event) error {
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted:
 		if p.holds(ev) {
@@ -114,7 +113,7 @@ func (p *Policy) pass(ev *sojourn.Event) error {
 }
 
 // about returns the job that an event steers; nil if it is about none.
-func (p *Policy) about(ev *sojourn.Event) *ledger.Job[job] {
+func (p *policy) about(ev *sojourn.Event) *ledger.Job[job] {
 	switch ev.Kind {
 	case sojourn.JobCancelled:
 		return p.ledger.Job(ev.Job.ID)
@@ -125,12 +124,12 @@ func (p *Policy) about(ev *sojourn.Event) *ledger.Job[job] {
 }
 
 // holds reports whether a job that arrives has to wait.
-func (p *Policy) holds(ev *sojourn.Event) bool {
+func (p *policy) holds(ev *sojourn.Event) bool {
 	return ev.Job.Release > ev.At || ev.Job.Sequence != "" && p.lines[ev.Job.Sequence] != nil
 }
 
 // admit asks whether the policy inside would take a job that waits, and lets the time pass to the event if it does.
-func (p *Policy) admit(ev *sojourn.Event) error {
+func (p *policy) admit(ev *sojourn.Event) error {
 	if p.in.Admitter == nil {
 		return fmt.Errorf("%w: the job has to wait, and a %T cannot say whether it will take it, since it is no Admitter", sojourn.ErrUnsupported, p.in.Policy)
 	}
@@ -143,7 +142,7 @@ func (p *Policy) admit(ev *sojourn.Event) error {
 }
 
 // tick tells the policy inside that time has passed.
-func (p *Policy) tick(at sojourn.Time) { p.in.Must(sojourn.Event{Kind: sojourn.Tick, At: at}) }
+func (p *policy) tick(at sojourn.Time) { p.in.Must(sojourn.Event{Kind: sojourn.Tick, At: at}) }
 
 // told returns an event about a job as the policy inside sees it.
 func told(ev sojourn.Event) sojourn.Event {
@@ -152,7 +151,7 @@ func told(ev sojourn.Event) sojourn.Event {
 }
 
 // enter gives a job that has arrived its place.
-func (p *Policy) enter(j *ledger.Job[job]) {
+func (p *policy) enter(j *ledger.Job[job]) {
 	spec := j.Spec()
 	if name := spec.Sequence; name != "" {
 		switch l := p.lines[name]; l {
@@ -169,7 +168,7 @@ func (p *Policy) enter(j *ledger.Job[job]) {
 }
 
 // file puts a job that waits for an instant where it belongs. It takes those out that do not.
-func (p *Policy) file(j *ledger.Job[job]) {
+func (p *policy) file(j *ledger.Job[job]) {
 	if !j.Data.released && j.Data.before == nil {
 		p.due.Set(j.Handle(), due{max(j.Spec().Release, p.ledger.Now()), j.Seq()})
 	} else {
@@ -178,7 +177,7 @@ func (p *Policy) file(j *ledger.Job[job]) {
 }
 
 // leave takes a job that has ended out, and lets the next one of its Sequence have its place.
-func (p *Policy) leave(j *ledger.Job[job]) {
+func (p *policy) leave(j *ledger.Job[job]) {
 	p.due.Remove(j.Handle())
 	name := j.Spec().Sequence
 	if name == "" {
@@ -203,7 +202,7 @@ func (p *Policy) leave(j *ledger.Job[job]) {
 }
 
 // releaseDue releases the jobs whose instant has come.
-func (p *Policy) releaseDue() {
+func (p *policy) releaseDue() {
 	for {
 		d, ok := p.due.MinKey()
 		if !ok || d.at > p.ledger.Now() {
@@ -215,7 +214,7 @@ func (p *Policy) releaseDue() {
 }
 
 // release tells the policy inside a job that has waited, which may not be refused any more.
-func (p *Policy) release(j *ledger.Job[job], now sojourn.Time) {
+func (p *policy) release(j *ledger.Job[job], now sojourn.Time) {
 	p.due.Remove(j.Handle())
 	j.Data.released = true
 	ev := sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: j.Spec().Without(added)}
@@ -230,7 +229,7 @@ func (p *Policy) release(j *ledger.Job[job], now sojourn.Time) {
 }
 
 // Assign implements [sojourn.Policy].
-func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+func (p *policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	a, ok := p.in.Assign(id)
 	if ok {
 		p.ledger.TakeTask(p.ledger.Job(a.Task.Job), int(a.Task.Phase), a.Task.Index, a.Slot)
@@ -239,7 +238,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 }
 
 // NextWake implements [sojourn.Waker].
-func (p *Policy) NextWake() (at sojourn.Time, ok bool) {
+func (p *policy) NextWake() (at sojourn.Time, ok bool) {
 	if p.in.Waker != nil {
 		at, ok = p.in.Waker.NextWake()
 	}
@@ -250,10 +249,10 @@ func (p *Policy) NextWake() (at sojourn.Time, ok bool) {
 }
 
 // Visit calls f with the policy inside, which f may only ask questions; see [sojourn.As].
-func (p *Policy) Visit(f func(sojourn.Policy)) { f(p.in.Policy) }
+func (p *policy) Visit(f func(sojourn.Policy)) { f(p.in.Policy) }
 
 // As sets *target to one of the optional interfaces that the policy inside implements; see [sojourn.As].
-func (p *Policy) As(target any) bool {
+func (p *policy) As(target any) bool {
 	switch target := target.(type) {
 	case *sojourn.Admitter:
 		return inside.Answer[sojourn.Admitter](p.in.Policy, target, admitter{p})
@@ -272,7 +271,7 @@ func (p *Policy) As(target any) bool {
 }
 
 // An admitter answers as Observe would.
-type admitter struct{ p *Policy }
+type admitter struct{ p *policy }
 
 func (a admitter) Admit(spec *sojourn.Job) error {
 	if err := a.p.ledger.CheckArrival(spec); err != nil {
@@ -282,7 +281,7 @@ func (a admitter) Admit(spec *sojourn.Job) error {
 }
 
 // waiting returns the jobs that wait, by release time and then by arrival.
-func (p *Policy) waiting() (list []*ledger.Job[job]) {
+func (p *policy) waiting() (list []*ledger.Job[job]) {
 	for j := range p.ledger.All() {
 		if !j.Data.released {
 			list = append(list, j)

@@ -43,7 +43,7 @@ func TestConformance(t *testing.T) {
 // A script reports events and says what happens in words.
 type script struct {
 	t *testing.T
-	p *release.Policy
+	p sojourn.Policy
 }
 
 func newScript(t *testing.T, in sojourn.Policy) script {
@@ -91,7 +91,7 @@ func TestRelease(t *testing.T) {
 		wake sojourn.Time
 	}{{19, 0, 20}, {20, 3, 30}, {29, 4, 30}, {29, 0, 30}, {30, 2, math.MaxInt64}, {31, 0, math.MaxInt64}} {
 		got := s.tick(want.at)
-		if wake, _ := s.p.NextWake(); got != want.job || wake != want.wake {
+		if wake, _ := s.p.(sojourn.Waker).NextWake(); got != want.job || wake != want.wake {
 			t.Fatalf("at %d: job %d, NextWake %d; want job %d, %d", want.at, got, wake, want.job, want.wake)
 		}
 	}
@@ -112,7 +112,7 @@ func TestRelease(t *testing.T) {
 			t.Fatalf("job %d, want %d", got, want)
 		}
 	}
-	if at, ok := s.p.NextWake(); ok {
+	if at, ok := s.p.(sojourn.Waker).NextWake(); ok {
 		t.Errorf("NextWake %v when nothing waits", at)
 	}
 }
@@ -288,7 +288,7 @@ func TestNextWake(t *testing.T) {
 		if err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job}); err != nil {
 			t.Fatal(err)
 		}
-		if at, ok := p.NextWake(); at != tc.want || !ok {
+		if at, ok := p.(sojourn.Waker).NextWake(); at != tc.want || !ok {
 			t.Errorf("%+v: NextWake %v, %v", tc, at, ok)
 		}
 	}

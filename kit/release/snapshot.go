@@ -12,13 +12,13 @@ import (
 var header = snapshot.Header{Policy: "release", Version: 1}
 
 // inOrder returns the live jobs in the order in which they arrived.
-func (p *Policy) inOrder() []*ledger.Job[job] {
+func (p *policy) inOrder() []*ledger.Job[job] {
 	return slices.SortedFunc(p.ledger.All(), func(a, b *ledger.Job[job]) int { return cmp.Compare(a.Seq(), b.Seq()) })
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. If the policy inside is no Snapshotter, the error wraps
 // [errors.ErrUnsupported].
-func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
+func (p *policy) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, header, func(w *snapshot.Writer) {
 		p.ledger.Save(w)
 		for _, j := range p.inOrder() {
@@ -29,7 +29,7 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 // UnmarshalBinary implements [sojourn.Snapshotter].
-func (p *Policy) UnmarshalBinary(data []byte) error {
+func (p *policy) UnmarshalBinary(data []byte) error {
 	old, saved := *p, inside.Saved(nil)
 	err := snapshot.Restore(p, data, header, p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"slices"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/vclock"
 )
 
@@ -120,3 +121,13 @@ func (x num) integer() *big.Rat {
 
 // unit returns how many units of work there are in a slot-nanosecond.
 func unit() *big.Rat { return rat(1<<(vclock.Shift-64), 0) }
+
+// NextCompletion returns the instant, rounded up, of the next virtual completion if nothing happens before; false if there
+// is none within the range of sojourn.Time.
+func (s *System[T]) NextCompletion() (sojourn.Time, bool) {
+	tag, _, ok := s.head()
+	if !ok {
+		return 0, false
+	}
+	return s.clock.Next(tag)
+}

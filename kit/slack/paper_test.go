@@ -334,11 +334,11 @@ func TestRevisionInNumbers(t *testing.T) {
 		{"arrivals", func() {}, 20, 20, 0},
 		// a becomes 25, between b and c: s_b = 3*20 - 20, s_a = 20 + 2*25 - 45,
 		// s_c = 20 + 25 + 30 - 75.
-		{"(14), (15)", func() { s.Revise(a, 25, one) }, 25, 40, 0},
+		{"(14), (15)", func() { s.Revise(a, a.Work(), 25, one) }, 25, 40, 0},
 		// c becomes 5: s_c = 3*5 - 5, s_b = 5 + 2*20 - 25, s_a = 5 + 20 + 25 - 50.
-		{"(16), (17)", func() { s.Revise(c, 5, one) }, 0, 20, 10},
+		{"(16), (17)", func() { s.Revise(c, c.Work(), 5, one) }, 0, 20, 10},
 		// b becomes 22 where it is: s_b = 5 + 2*22 - 27.
-		{"i* = i", func() { s.Revise(b, 22, one) }, 0, 22, 10},
+		{"i* = i", func() { s.Revise(b, b.Work(), 22, one) }, 0, 22, 10},
 		// c does 4 of its 5, in 6: a slot idles for 2. v of all is 2 less.
 		// s_c = 3*3 - 1, s_b = 3 + 2*20 - 23, s_a = 3 + 20 + 23 - 48.
 		{"(7), (8), (9)", func() { s.Serve(c, 4); s.Advance(6, nil) }, -2, 20, 8},
@@ -347,7 +347,7 @@ func TestRevisionInNumbers(t *testing.T) {
 		// Its last 3 take 9: s_b = 2*17 - 22, s_a = 17 + 20 - 47.
 		{"c is virtually complete", func() { s.Advance(15, nil) }, -10, 12, math.NaN()},
 		// Weight 2 for a, with F = 10: s_a = 3*10 - 25, s_b = 20 + 17 - 47.
-		{"weights", func() { s.Revise(a, 25, 2*one) }, 5, -10, math.NaN()},
+		{"weights", func() { s.Revise(a, a.Work(), 25, 2*one) }, 5, -10, math.NaN()},
 	} {
 		tc.do()
 		if got := [2]float64{s.Slack(a), s.Slack(b)}; got != [2]float64{tc.a, tc.b} || tc.c == tc.c && s.Slack(c) != tc.c {
@@ -410,14 +410,14 @@ func TestLateJobThatGrowsIsBack(t *testing.T) {
 	if !a.Late() || s.Completable(b) {
 		t.Errorf("a is late: %v; b is completable: %v", a.Late(), s.Completable(b))
 	}
-	s.Revise(a, 34, one)
+	s.Revise(a, a.Work(), 34, one)
 	if got := [4]float64{float64(s.Virtual(a)), s.Slack(a), float64(s.Virtual(b)), s.Slack(b)}; got != [4]float64{30, -4, 20, 20} {
 		t.Errorf("v and s of a and b are %v, want 30, -4, 20, 20", got)
 	}
 	if it, ok := s.LeastCompletable(); !ok || it != b {
 		t.Errorf("%v is served, want b", it)
 	}
-	s.Revise(a, 31, one) // less again: as any in V
+	s.Revise(a, a.Work(), 31, one) // less again: as any in V
 	if s.Virtual(a) != 27 || a.Late() {
 		t.Errorf("v of a is %d, want 27", s.Virtual(a))
 	}
@@ -457,8 +457,8 @@ func TestTies(t *testing.T) {
 		items = append(items, s.Arrive(name, 7, one, Drained))
 		s.SetState(items[len(items)-1], Ready)
 	}
-	s.Revise(items[0], 9, one)
-	s.Revise(items[0], 7, one) // back at its place: the order of arrival is kept
+	s.Revise(items[0], items[0].Work(), 9, one)
+	s.Revise(items[0], items[0].Work(), 7, one) // back at its place: the order of arrival is kept
 	for i, want := range items {
 		if it, ok := s.LeastCompletable(); !ok || it != want {
 			t.Fatalf("%v is served, want %s", it, want.Value)
@@ -545,7 +545,7 @@ func TestMisusePanics(t *testing.T) {
 		"time":     func() { s.Advance(9, nil) },
 		"work":     func() { s.Arrive(0, 1<<63+1, one, Drained) },
 		"weight":   func() { s.Arrive(0, 1, 0, Drained) },
-		"heavy":    func() { s.Revise(it, 1, 1<<48+1) },
+		"heavy":    func() { s.Revise(it, it.Work(), 1, 1<<48+1) },
 		"capacity": func() { s.SetCapacity(-1) },
 		"mode":     func() { New[int](7) },
 		"finished": func() { s.Finish(it); s.Finish(it) },

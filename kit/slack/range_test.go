@@ -13,8 +13,8 @@ func TestOutOfRangePanics(t *testing.T) {
 	it := s.Arrive(0, 1, 1, slack.Drained)
 	for name, call := range map[string]func(){
 		"Arrive":  func() { s.Arrive(0, 1, 0, slack.Drained) },
-		"Revise":  func() { s.Revise(it, 1<<63+1, 1) },
-		"was":     func() { s.SetAndRevise(it, 1<<63+1, 1, 1) },
+		"Revise":  func() { s.Revise(it, 0, 1<<63+1, 1) },
+		"was":     func() { s.Revise(it, 1<<63+1, 1, 1) },
 		"SetWork": func() { s.SetWork(it, 1<<63+1) },
 		"SetRank": func() { s.SetRank(it, slack.Ranks) },
 		"New":     func() { slack.New[int](7) },

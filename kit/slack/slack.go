@@ -146,17 +146,6 @@ func (s *System[T]) Advance(t sojourn.Time, late func(*Item[T], sojourn.Time)) {
 	}
 }
 
-// NextCompletion returns the instant, rounded up, of the next virtual completion
-// if nothing happens before. It reports false if there is none within the range
-// of [sojourn.Time].
-func (s *System[T]) NextCompletion() (sojourn.Time, bool) {
-	tag, _, ok := s.head()
-	if !ok {
-		return 0, false
-	}
-	return s.clock.Next(tag)
-}
-
 // head returns the tag and the weight of the first item in V; false if there is none.
 func (s *System[T]) head() (tag vclock.Tag, weight uint64, ok bool) {
 	if s.v.len() == 0 {
@@ -202,16 +191,11 @@ func (s *System[T]) SetWork(it *Item[T], work uint64) {
 	}
 }
 
-// Revise replaces w, the real work that an item has left, and the weight: equations (11) to (17).
+// Revise replaces w, the real work that an item has left, which was was, and the weight: equations (11) to (17).
 // The virtual work that the item has left changes by as much, but not below 0 nor above 2^63, so
 // the item keeps its age. The same holds for a late item, whose v is 0: if its work grows, it
-// returns to V with v equal to the growth, behind items that tie.
-func (s *System[T]) Revise(it *Item[T], work, weight uint64) {
-	s.SetAndRevise(it, it.work, work, weight)
-}
-
-// SetAndRevise is SetWork(it, was) and then Revise(it, work, weight), in one pass.
-func (s *System[T]) SetAndRevise(it *Item[T], was, work, weight uint64) {
+// returns to V with v equal to the growth, behind items that tie. If w is not was, Revise sets it to was first, as SetWork does.
+func (s *System[T]) Revise(it *Item[T], was, work, weight uint64) {
 	vclock.Check(was, weight)
 	vclock.Check(work, weight)
 	if it.finished {

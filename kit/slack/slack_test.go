@@ -78,11 +78,7 @@ func (m *machine) revise(i int, old, work, weight uint64) {
 	if m.total[i]+work == old {
 		work++ // of no work at all the queue has nothing left, and the system what rounding up has left
 	}
-	if old == it.work {
-		m.Revise(it, work, weight)
-	} else {
-		m.SetAndRevise(it, old, work, weight)
-	}
+	m.Revise(it, old, work, weight)
 	if it := m.twins[i]; it.Late() && work > old { // what it grows by is another item
 		m.q.Finish(it)
 		m.twins[i] = m.q.Arrive(i, work-old, weight)

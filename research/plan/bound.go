@@ -204,7 +204,3 @@ func (f *flat) middles(raw []float64) []float64 {
 // order returns the tasks in the order pi of Algorithm 2: by M, ties by number,
 // which puts the tasks of a job before those that wait for them.
 func (f *flat) order(raw []float64) []int32 { return lp.Order(f.middles(raw)) }
-
-// Order returns the tasks of the instance that b was made for in the order pi of
-// Algorithm 2: by their middle times in the linear program.
-func (b *Bound) Order(in Instance) []int32 { return newFlat(&in).order(b.raw) }

@@ -20,7 +20,7 @@ var ErrInstance = errors.New("invalid instance")
 // each. Do not change it while it is in use.
 //
 // Tasks are numbered from 0 in the order of jobs, of the phases of a job and of
-// the tasks of a phase; see [Instance.Offsets].
+// the tasks of a phase.
 type Instance struct {
 	// Machines is the number of machines of each class. A phase runs on the machines of its
 	// class. The paper has one class: Machines: []int{50}.
@@ -133,20 +133,6 @@ func (in *Instance) TaskCount() int {
 		}
 	}
 	return n
-}
-
-// Offsets returns the number of the first task of each job, and as the last element the
-// number of all tasks.
-func (in *Instance) Offsets() []int {
-	list := make([]int, 0, len(in.Jobs)+1)
-	n := 0
-	for j := range in.Jobs {
-		list = append(list, n)
-		for k := range in.Jobs[j].Phases {
-			n += in.Jobs[j].Phases[k].Tasks
-		}
-	}
-	return append(list, n)
 }
 
 // horizon bounds the sum of releases, times and delays, so that twice the sum is still a

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/priority"
 )
 
@@ -25,7 +26,7 @@ type priorityOptions struct {
 }
 
 // newPriority makes policy priority.
-func newPriority(o priorityOptions) (*priority.Policy, error) {
+func newPriority(o priorityOptions) (sojourn.Policy, error) {
 	inner := o.Inner
 	if inner == "" {
 		inner = "default"

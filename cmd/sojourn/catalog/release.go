@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/release"
 )
 
@@ -15,7 +16,7 @@ type releaseOptions struct {
 }
 
 // newRelease makes policy release.
-func newRelease(o releaseOptions) (*release.Policy, error) {
+func newRelease(o releaseOptions) (sojourn.Policy, error) {
 	p, err := Builtin().Make(cmp.Or(o.Inner, "default"))
 	if err != nil {
 		return nil, fmt.Errorf("option inner: %w", err)
