@@ -21,7 +21,7 @@
 // A task is a message of the stream SOJOURN_NAME_HELD, with the subject sojourn.NAME.held.ID and its job in the header
 // Sojourn-Job. The gate moves it to the stream SOJOURN_NAME_WORK, a work queue, where workers find it by the consumer "workers".
 // NATS itself tells the gate when a worker has acknowledged a task, and after how long. A sample that is lost is found within two seconds, since
-// the gate looks once a second which tasks are still there.
+// the gate looks once a second which tasks are still there (TestLostSampleInTraffic).
 //
 // The gate watches the held stream without payloads, from its beginning when it starts, and then what comes. So a comparison
 // does not list it again, however many tasks are held.

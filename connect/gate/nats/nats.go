@@ -181,8 +181,10 @@ func single(s string) bool { return s != "" && !strings.ContainsAny(s, ".*> \t\r
 type Task struct {
 	// ID names the task. It has letters, digits, - and _. Empty means one that nobody else has. A task that was put in twice within two minutes, or that is held
 	// already, is there once. Do not use an ID again while its task runs.
-	ID     string
-	Data   []byte
+	ID   string
+	Data []byte
+
+	// Header has what the function is to find beside the data. Keys that begin with Nats- or Sojourn- are left out, here and there: they belong to one message.
 	Header nats.Header
 
 	NotBefore time.Time // by the clock of this process; zero means at once
@@ -204,10 +206,7 @@ func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error 
 		if !token(t.ID) {
 			return fmt.Errorf("connect/gate/nats: job %q: task %d has the ID %q: want letters, digits, - and _", job.ID, i+1, t.ID)
 		}
-		m := &nats.Msg{Subject: q.prefix + "held." + t.ID, Data: t.Data, Header: nats.Header{}}
-		for key, values := range t.Header {
-			m.Header[key] = values
-		}
+		m := &nats.Msg{Subject: q.prefix + "held." + t.ID, Data: t.Data, Header: free(t.Header)}
 		m.Header.Set(headJob, string(told))
 		m.Header.Set(headAttempt, "1")
 		if after := time.Until(t.NotBefore); after > 0 {
@@ -327,6 +326,17 @@ func remove(ctx context.Context, s js.Stream, seq uint64) error {
 func refused(err error) bool {
 	var e *js.APIError
 	return errors.As(err, &e) && (e.ErrorCode == 10071 || e.ErrorCode == 10164)
+}
+
+// free returns the headers that the caller may choose. The others tell the server, and the gate, what to do with one message.
+func free(h nats.Header) nats.Header {
+	chosen := nats.Header{}
+	for key, values := range h {
+		if low := strings.ToLower(key); !strings.HasPrefix(low, "nats-") && !strings.HasPrefix(low, "sojourn-") {
+			chosen[key] = values
+		}
+	}
+	return chosen
 }
 
 // attempt returns which attempt of its task a message is.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,6 +114,7 @@ type view struct {
 	servers  map[string]crewState
 	inbox    []gate.Note
 	news     chan struct{} // the inbox has some
+	swept    time.Time
 }
 
 // A place is where a held task is.
@@ -307,7 +309,7 @@ func (v *view) adopt(id string, m *js.RawStreamMsg) {
 	v.released[id], v.messages[m.Sequence] = r, id
 }
 
-// list returns the tasks, with those that were let go and are there.
+// list returns the tasks, then those that were let go and are there, in that order.
 func (v *view) list(there map[string]bool) []gate.Task {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -318,9 +320,9 @@ func (v *view) list(there map[string]bool) []gate.Task {
 		}
 	}
 	tasks := slices.Clone(v.tasks)
-	for id, r := range v.released {
-		if there[id] {
-			tasks = append(tasks, r.task)
+	for _, message := range slices.Sorted(maps.Keys(v.messages)) {
+		if id := v.messages[message]; there[id] {
+			tasks = append(tasks, v.released[id].task)
 		}
 	}
 	return tasks
@@ -548,7 +550,7 @@ func (v *view) sample(m *nats.Msg) {
 	}
 }
 
-// Notes implements [gate.Backend]. Once a second it looks for tasks whose end no sample has told.
+// Notes implements [gate.Backend]. Once a second it looks for tasks whose end no sample has told (TestLostSampleInTraffic).
 func (q *Queue) Notes(ctx context.Context) ([]gate.Note, error) {
 	q.mu.Lock()
 	v := q.view
@@ -556,14 +558,22 @@ func (q *Queue) Notes(ctx context.Context) ([]gate.Note, error) {
 	if v == nil {
 		return nil, gate.ErrLocked
 	}
+	v.mu.Lock()
+	due := v.swept.Add(time.Second)
+	v.mu.Unlock()
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-v.news:
-	case <-time.After(time.Second):
+	case <-time.After(time.Until(due)):
+	}
+	if now := time.Now(); !now.Before(due) {
 		if err := q.sweep(ctx, v); err != nil {
 			return nil, err
 		}
+		v.mu.Lock()
+		v.swept = now
+		v.mu.Unlock()
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -587,13 +597,13 @@ func (q *Queue) sweep(ctx context.Context, v *view) error {
 	for subject := range info.State.Subjects {
 		delete(was, subject[len(q.prefix+"work."):])
 	}
-	for id, message := range was {
+	for _, id := range slices.Sorted(maps.Keys(was)) {
 		state, err := q.State(ctx, id)
 		if err != nil {
 			return err
 		}
 		v.mu.Lock()
-		if r := v.released[id]; state == gate.Gone && r != nil && r.message == message {
+		if r := v.released[id]; state == gate.Gone && r != nil && r.message == was[id] {
 			v.end(id, gate.Finished, 0)
 		}
 		v.mu.Unlock()

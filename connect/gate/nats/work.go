@@ -117,7 +117,7 @@ func (c *crew) beat(ctx context.Context, ended chan struct{}) {
 // run runs a task.
 func (c *crew) run(ctx context.Context, m js.Msg) {
 	q := c.q
-	t := Task{ID: strings.TrimPrefix(m.Subject(), q.prefix+"work."), Data: m.Data(), Header: m.Headers(), Attempt: attempt(m.Headers())}
+	t := Task{ID: strings.TrimPrefix(m.Subject(), q.prefix+"work."), Data: m.Data(), Header: free(m.Headers()), Attempt: attempt(m.Headers())}
 	c.count(t.ID, 1)
 	defer c.count(t.ID, -1)
 	over := make(chan struct{})
@@ -197,7 +197,7 @@ func (q *Queue) back(ctx context.Context, m js.Msg, subject string, header nats.
 		switch {
 		case err == nil && last.Header.Get(headGone) != "":
 			return nil // it is being deleted
-		case err == nil && attempt(last.Header) > attempt(m.Headers()):
+		case err == nil && strings.HasPrefix(subject, "held.") && attempt(last.Header) > attempt(m.Headers()):
 			there = true // by an earlier call, or by another worker
 			return nil
 		case err == nil:
@@ -253,7 +253,7 @@ func (q *Queue) Servers(ctx context.Context) (gate.Servers, error) {
 	}
 	all := gate.Servers{Beat: lease}
 	v.mu.Lock()
-	was := slices.Collect(maps.Keys(v.released))
+	was := slices.Sorted(maps.Keys(v.released))
 	v.mu.Unlock()
 	info, err := q.consumer.Info(ctx)
 	if err != nil {

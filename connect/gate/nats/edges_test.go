@@ -1,0 +1,201 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sojourn-sched/sojourn/connect/gate"
+)
+
+// leader returns a queue that has the lock, and holds tasks.
+func leader(t *testing.T, ids ...string) *Queue {
+	t.Helper()
+	q := pair(t)[0]
+	if _, _, err := q.Lock(t.Context(), "me"); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		if err := q.Enqueue(t.Context(), gate.Job{ID: "x"}, Task{ID: id, Data: []byte(id)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := q.Tasks(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// run lets a task go, and runs it until it is not let go any more.
+func run(t *testing.T, q *Queue, id string, f func(context.Context, Task) error) {
+	t.Helper()
+	if err := q.Release(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- q.Work(ctx, 1, f) }()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := q.work.GetLastMsgForSubject(ctx, q.prefix+"work."+id); errors.Is(err, js.ErrMsgNotFound) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("after a minute the task has not ended")
+		}
+	}
+	stop()
+	<-ended
+}
+
+// A function puts in the next task with the headers of its own, as one does with those of a trace. They have nothing that concerns
+// the message of the first one.
+func TestHeadersOfTheTaskBefore(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	q := leader(t)
+	chosen := nats.Header{"Trace": {"1", "2"}, "own": {""}}
+	all := maps.Clone(chosen)
+	for key, value := range map[string]string{js.MsgIDHeader: "same", js.ExpectedLastSeqHeader: "7", "nats-expected-last-subject-sequence": "7", headGone: "1", "sojourn-after": "1h", headSince: "2000-01-01T00:00:00Z"} {
+		all[key] = []string{value}
+	}
+	if err := q.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: "first", Header: all}); err != nil {
+		t.Fatal(err)
+	}
+	same := func(h nats.Header) bool { return maps.EqualFunc(h, chosen, slices.Equal[[]string]) }
+	run(t, q, "first", func(ctx context.Context, x Task) error {
+		if !same(x.Header) {
+			t.Errorf("headers %v, want %v", x.Header, chosen)
+		}
+		return q.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: "second", Header: x.Header})
+	})
+	m, err := q.held.GetLastMsgForSubject(ctx, "sojourn.jobs.held.second")
+	if err != nil {
+		t.Fatalf("the task that was put in is not there: %v", err)
+	}
+	if !same(free(m.Header)) || m.Header.Get(headSince) != "" || m.Header.Get(headGone) != "" {
+		t.Errorf("message with %v, want %v and no other one", m.Header, chosen)
+	}
+}
+
+// A task is kept as dead whatever was dead under its ID before.
+func TestDeadTwice(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	q := leader(t, "a")
+	if _, err := q.api.PublishMsg(ctx, &nats.Msg{Subject: "sojourn.jobs.dead.a", Data: []byte("old"), Header: nats.Header{headAttempt: {"5"}}}); err != nil {
+		t.Fatal(err)
+	}
+	run(t, q, "a", func(context.Context, Task) error { return ErrDrop })
+	if m, err := q.held.GetLastMsgForSubject(ctx, "sojourn.jobs.dead.a"); err != nil || string(m.Data) != "a" {
+		t.Errorf("dead message %v, error %v, want that of the new task", m, err)
+	}
+	if state, err := q.State(ctx, "a"); err != nil || state != gate.Gone {
+		t.Errorf("state %v, error %v, want gone", state, err)
+	}
+}
+
+// A worker of another client terminates a task, of which no sample tells. The gate learns it, although there is always something new.
+func TestLostSampleInTraffic(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	q := leader(t, "a")
+	if err := q.Release(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	m, err := q.consumer.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.TermWithReason("bad"); err != nil {
+		t.Fatal(err)
+	}
+	told := func(n gate.Note) bool { return n.Task == "a" && n.Kind == gate.Finished }
+	start := time.Now()
+	for i := 0; ; i++ {
+		if err := q.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: fmt.Sprint("b", i)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := q.Lock(ctx, "me"); err != nil {
+			t.Fatal(err)
+		}
+		notes, err := q.Notes(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(notes, told) {
+			return
+		}
+		if time.Since(start) > time.Minute {
+			t.Fatal("after a minute of traffic no note has told the end")
+		}
+	}
+}
+
+// Tasks come in the same order each time: those that are held as they were put in, and those that were let go as that was done.
+func TestOrderOfTasks(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	var ids, want []string
+	for i := range 12 {
+		ids = append(ids, fmt.Sprint(i))
+	}
+	q := leader(t, ids...)
+	for i := range 10 {
+		id := ids[(7*i+3)%10]
+		want = append(want, id)
+		if err := q.Release(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want = append([]string{"10", "11"}, want...)
+	tasks, err := q.Tasks(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, x := range tasks {
+		got = append(got, x.ID)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("tasks %v, want %v", got, want)
+	}
+}
+
+// A letter is a message of the held stream.
+type letter struct {
+	js.Msg
+	subject string
+	header  nats.Header
+}
+
+func (l letter) Subject() string      { return l.subject }
+func (l letter) Headers() nats.Header { return l.header }
+
+// A task was deleted, put in again and let go before the gate has read any of that. What it then reads does not hold the task again; the
+// failure does, which stands behind.
+func TestReadsWhatWasLetGo(t *testing.T) {
+	q := leader(t, "a")
+	v := q.view
+	read := func(seq uint64, header nats.Header) {
+		v.enter(letter{subject: "sojourn.jobs.held.a", header: header}, &js.MsgMetadata{Sequence: js.SequencePair{Stream: seq}, Timestamp: time.Now()})
+	}
+	v.inbox = nil
+	v.release("a", 9, 3)
+	read(2, nats.Header{headGone: {"1"}})
+	read(3, nil)
+	if len(v.inbox) > 0 || v.released["a"] == nil || len(v.at) > 0 {
+		t.Errorf("notes %v, released %v, held %v, want the task let go and no note", v.inbox, v.released, v.at)
+	}
+	read(4, nats.Header{headAttempt: {"2"}})
+	if len(v.inbox) != 1 || v.inbox[0].Kind != gate.Failed || v.released["a"] != nil {
+		t.Errorf("notes %v, released %v, want a failure", v.inbox, v.released)
+	}
+}
