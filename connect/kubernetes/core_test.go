@@ -11,6 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -324,7 +325,7 @@ func (w *world) check() {
 	}
 	for name, n := range free {
 		o := w.nodes[name]
-		if o == nil || !usable(o) {
+		if o == nil || !batch.Usable(o) {
 			w.t.Fatalf("node %s has %d free slots, and is gone or cordoned", name, n)
 		}
 		q := o.Status.Allocatable[DefaultSlot]

@@ -72,19 +72,6 @@ func indexed(o *batchv1.Job) bool {
 	return o.Spec.CompletionMode != nil && *o.Spec.CompletionMode == batchv1.IndexedCompletion
 }
 
-// usable reports whether pods may be placed on a node.
-func usable(n *corev1.Node) bool {
-	if n.Spec.Unschedulable || n.DeletionTimestamp != nil {
-		return false
-	}
-	for _, c := range n.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
-
 // suspended reports whether a Job may have no pods.
 func suspended(o *batchv1.Job) bool { return o.Spec.Suspend != nil && *o.Spec.Suspend }
 

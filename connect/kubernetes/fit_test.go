@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
@@ -101,7 +102,7 @@ func (s *spot) running(node string) (n int) {
 func (s *spot) place(uid types.UID) string {
 	for name, n := range s.nodes {
 		q := n.Status.Allocatable[DefaultSlot]
-		if usable(n) && s.demands[uid].suits(n) && int64(s.running(name)) < q.Value() {
+		if batch.Usable(n) && s.demands[uid].suits(n) && int64(s.running(name)) < q.Value() {
 			return name
 		}
 	}
@@ -115,7 +116,7 @@ func (s *spot) settle(t *rapid.T, exact bool) {
 	for _, b := range s.order {
 		n := s.nodes[b.node]
 		q := n.Status.Allocatable[DefaultSlot]
-		if !usable(n) || !s.demands[b.uid].suits(n) || int64(s.running(b.node)) >= q.Value() {
+		if !batch.Usable(n) || !s.demands[b.uid].suits(n) || int64(s.running(b.node)) >= q.Value() {
 			t.Fatalf("pod %s, which demands %v, is bound to node %s with %v, %v, where %d run", b.uid, s.demands[b.uid], b.node, n.Labels, n.Spec.Taints, s.running(b.node))
 		}
 		i := slices.Index(s.waits, b.uid)

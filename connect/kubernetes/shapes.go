@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	"github.com/sojourn-sched/sojourn/driver"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/shape"
@@ -138,7 +139,7 @@ func (s *shapes) vector(w *want) (shape.Resources, bool) {
 func (c *shaped) roomOf(n *node) shape.Resources {
 	s := c.shapes
 	v := make(shape.Resources, len(s.names)+len(s.wishes))
-	if n.gone || n.site.obj == nil || !usable(n.site.obj) {
+	if n.gone || n.site.obj == nil || !batch.Usable(n.site.obj) {
 		return v
 	}
 	for i, name := range s.names {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
@@ -88,7 +89,7 @@ func (b *bin) left(node string, name corev1.ResourceName) int64 {
 // fits returns in which resource a pod does not fit into a node, empty if it does.
 func (b *bin) fits(uid types.UID, node string) string {
 	n := b.nodes[node]
-	if !usable(n) || !b.demands[uid].suits(n) {
+	if !batch.Usable(n) || !b.demands[uid].suits(n) {
 		return "wish"
 	}
 	for name, r := range b.pods[uid].Spec.Containers[0].Resources.Requests {

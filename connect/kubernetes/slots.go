@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -64,14 +65,14 @@ func (c *places) node(o *corev1.Node) {
 	for i := range n.classes {
 		s := &n.classes[i]
 		s.want = 0
-		if usable(o) && c.selector.Matches(nodeLabels(o)) {
+		if batch.Usable(o) && c.selector.Matches(nodeLabels(o)) {
 			q := o.Status.Allocatable[c.slots[i]]
 			s.want = int(max(0, min(q.Value(), 1<<16)))
 		}
 		c.resize(n, sojourn.Class(i))
 	}
 	before := n.excess
-	if n.excess = c.excess(n); n.excess != before && n.excess != "" && usable(o) {
+	if n.excess = c.excess(n); n.excess != before && n.excess != "" && batch.Usable(o) {
 		c.act.warn(o, "TooFewSlots", n.excess)
 	}
 }

@@ -331,7 +331,11 @@ func TestJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := launch(t, c, find[appsv1.Deployment](t, list, "Deployment"), kubeconfig, "-slots=3")
+	n := kubetest.Node("n", map[string]string{"cpu": "4", string(kubernetes.DefaultSlot): "3"})
+	if _, err := cl.CoreV1().Nodes().Create(t.Context(), n, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	address := launch(t, c, find[appsv1.Deployment](t, list, "Deployment"), kubeconfig)
 	managed := func(j *batchv1.Job) *batchv1.Job {
 		j.Labels = map[string]string{suspend.Managed: "true"}
 		return j

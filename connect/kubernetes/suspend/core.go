@@ -2,6 +2,7 @@ package suspend
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -47,7 +48,8 @@ type core struct {
 	features sojourn.Features
 	act      actuator
 	limits   kubernetes.Limits
-	limit    int // pods that may run at a time
+	most     int   // pods that may run at a time, unless there is a room
+	room     *room // nil if the number of pods counts
 
 	jobs    map[types.UID]*job
 	byID    map[sojourn.JobID]*job
@@ -57,10 +59,11 @@ type core struct {
 	taken   int                       // the sum of what jobs occupy
 
 	declined []types.UID // Jobs that the policy may accept later
-	room     bool        // there are fewer jobs since they were asked
+	fewer    bool        // there are fewer jobs since they were asked
 
 	nextJob  sojourn.JobID
 	nextSlot sojourn.SlotID
+	slots    int // of the policy, but for those that leave
 }
 
 // A job is a job of the policy, or one that was refused.
@@ -88,6 +91,11 @@ type job struct {
 	last     *writing // written last, unless it was refused
 	failing  bool     // what was written last was refused
 	touched  bool
+
+	needs   amounts      // of a pod, if there is a room
+	blocked bool         // there was no room for its next pod, and its tasks are held
+	since   sojourn.Time // when
+	told    bool         // that there never will be
 }
 
 // A grant is an attempt of the policy: a slot for a pod of a job. It is covered once there is room for the
@@ -102,16 +110,21 @@ type grant struct {
 }
 
 func newCore(config Config, act actuator, now func() sojourn.Time) (*core, error) {
-	truth, limit := account.New(config.Policy), config.Slots
+	truth, most := account.New(config.Policy), config.Slots
 	d, err := driver.New(truth, driver.Options{Now: now, Preempt: time.Second})
 	if err != nil {
 		return nil, err
 	}
 	c := &core{
-		truth: truth, driver: d, features: sojourn.Supports(truth), act: act, limits: config.Limits, limit: limit,
+		truth: truth, driver: d, features: sojourn.Supports(truth), act: act, limits: config.Limits, most: most,
 		jobs: map[types.UID]*job{}, byID: map[sojourn.JobID]*job{}, on: map[sojourn.SlotID]*grant{},
 	}
-	for range limit {
+	if most == 0 {
+		if c.room = newRoom(config.Quota != ""); c.features&sojourn.FeatureHeld == 0 {
+			return nil, errors.New("the policy makes promises about slots: give their number in Config.Slots")
+		}
+	}
+	for range most {
 		c.addSlot()
 	}
 	return c, nil
@@ -120,6 +133,7 @@ func newCore(config Config, act actuator, now func() sojourn.Time) (*core, error
 func (c *core) addSlot() sojourn.SlotID {
 	id := c.nextSlot
 	c.nextSlot++
+	c.slots++
 	c.must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}})
 	return id
 }
@@ -143,12 +157,22 @@ func (c *core) touch(j *job) {
 func (c *core) settle() (time.Duration, error) {
 	c.askAgain()
 	var r driver.Round
+	sleep := driver.Never
+	if c.room != nil {
+		sleep = c.unblock()
+	}
 	for again := true; again; {
+		if c.room != nil {
+			c.fund()
+		}
 		r = c.driver.Settle()
 		for _, a := range r.Starts {
 			g := &grant{a: a, job: c.byID[a.Task.Job]}
-			c.on[a.Slot] = g
-			g.job.grants = append(g.job.grants, g)
+			if c.room != nil && !c.may(g.job) {
+				c.block(a, g.job)
+				continue
+			}
+			c.give(g)
 			c.queue = append(c.queue, g)
 		}
 		again = false
@@ -166,6 +190,12 @@ func (c *core) settle() (time.Duration, error) {
 		if r.Err != nil {
 			return 0, r.Err
 		}
+		if c.room != nil {
+			for _, a := range r.Starts {
+				c.fit(c.byID[a.Task.Job])
+			}
+			again = again || len(r.Starts) > 0
+		}
 	}
 	c.cover()
 	for i := 0; i < len(c.touched); i++ {
@@ -174,7 +204,16 @@ func (c *core) settle() (time.Duration, error) {
 		c.write(j)
 	}
 	c.touched = c.touched[:0]
-	return r.Sleep, nil
+	return min(sleep, r.Sleep), nil
+}
+
+// give notes a grant.
+func (c *core) give(g *grant) {
+	c.on[g.a.Slot] = g
+	g.job.grants = append(g.job.grants, g)
+	if c.room != nil {
+		c.room.granted.add(g.job.needs, 1)
+	}
 }
 
 // cover finds room for grants, in the order of the policy. A job that has room for more pods than it was
@@ -185,7 +224,7 @@ func (c *core) cover() {
 		j := g.job
 		switch {
 		case g.over:
-		case !j.paused && (j.covered < j.width || c.taken < c.limit):
+		case !j.paused && (j.covered < j.width || c.fits(j)):
 			g.covered, g.since = true, c.driver.Time()
 			j.covered++
 			c.weigh(j)
@@ -211,7 +250,15 @@ func (c *core) weigh(j *job) {
 	if t := j.obj.Status.Terminating; t != nil {
 		now += int(*t)
 	}
+	c.occupy(j, now)
+}
+
+// occupy notes that the pods of a job take the room of so many.
+func (c *core) occupy(j *job, now int) {
 	c.taken += now - j.occupied
+	if c.room != nil {
+		c.room.used.add(j.needs, int64(now-j.occupied))
+	}
 	j.occupied = now
 }
 
@@ -271,6 +318,9 @@ func (c *core) drop(g *grant, ev sojourn.Event) {
 	}
 	if i := slices.Index(j.grants, g); i >= 0 {
 		j.grants = slices.Delete(j.grants, i, i+1)
+		if c.room != nil {
+			c.room.granted.add(j.needs, -1)
+		}
 	}
 	if g.covered && ev.Kind != sojourn.TaskRefused {
 		ev.Service = max(1, c.driver.Now().Sub(g.since))

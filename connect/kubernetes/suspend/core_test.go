@@ -246,8 +246,8 @@ func TestToldPodsRunToTheirEnds(t *testing.T) {
 					case 3:
 						k.tell(j)
 					}
-					if n := total(); n > int32(k.limit) {
-						r.Fatalf("%d pods on %d slots", n, k.limit)
+					if n := total(); n > int32(k.most) {
+						r.Fatalf("%d pods on %d slots", n, k.most)
 					}
 				}
 				for i := range rapid.IntRange(1, 4).Draw(r, "jobs") {

@@ -5,7 +5,7 @@
 //
 //	policy, err := hfsp.New(hfsp.Options{})
 //	...
-//	c, err := suspend.New(suspend.Config{Client: client, Policy: policy, Slots: 100})
+//	c, err := suspend.New(suspend.Config{Client: client, Policy: policy, Nodes: "pool=batch"})
 //	...
 //	err = c.Run(ctx)
 //
@@ -20,6 +20,14 @@
 //
 // The command cmd/sojourn-jobs is this package with flags.
 //
+// # How many pods run
+//
+// As many as there is room for: what the selected nodes offer that are ready and not cordoned, less what other pods on them request;
+// or what a ResourceQuota allows. Cpu, memory, devices and all else that pods request count. Where nodes come and go, and other pods end,
+// the room follows (TestRoomOfNodes, TestRoomOfQuota). It is that of all nodes together: a pod that is larger than what is free on each of
+// them waits with kube-scheduler. A Job whose pods have no room lets others pass, and after a minute room is kept for it, 10
+// minutes at most (TestRoomIsKept). With Config.Slots the number of pods counts instead: policies that promise deadlines, such as rtmr, need it.
+//
 // # What it writes
 //
 // A Job runs as many pods at a time as the policy has given it slots. A Job that has none is suspended. The
@@ -33,7 +41,8 @@
 //
 // # What is promised
 //
-//   - All managed Jobs together run at most Config.Slots pods at a time, those that still terminate included.
+//   - All managed Jobs together run at most Config.Slots pods at a time, or those that there is room for (TestRoomHolds), those that still
+//     terminate included.
 //     It can be more for as long as the Job controller has not heard of a patch, after somebody else has
 //     changed a Job, and while a Job that was deleted still has pods.
 //   - A pod that runs is not ended, unless the policy preempts. When a pod has ended, the Job controller makes
@@ -49,8 +58,7 @@
 //   - Which pod ends if the policy preempts. The Job controller chooses: pods that are not ready first, then
 //     the youngest. Policies preempt only if their options say so (hfsp with Kill, fair with timeouts).
 //   - Which index runs next. The policy counts the tasks of a Job.
-//   - That a pod which may run finds room: a slot is a number here, not cpu and memory. Choose Slots, so that
-//     kube-scheduler can place as many pods of your Jobs.
+//   - That a pod which may run finds a node: with Slots, choose as many as kube-scheduler can place.
 //   - Exact times. A pod counts from the patch that allowed it.
 //
 // # Suspending a Job oneself

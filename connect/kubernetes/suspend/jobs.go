@@ -43,10 +43,14 @@ func (c *core) job(o *batchv1.Job) {
 	if j == nil {
 		j = &job{}
 		c.jobs[o.UID] = j
+		if c.room != nil {
+			c.room.stale = true
+		}
 	} else if order, err := resourceversion.CompareResourceVersion(o.ResourceVersion, j.obj.ResourceVersion); err == nil && order < 0 {
 		return // the answer to a patch was faster
 	}
 	j.obj = o
+	c.need(j, o)
 	defer c.weigh(j)
 	c.touch(j)
 	if before := j.notes; before != notes(o) {
@@ -85,10 +89,10 @@ func (c *core) ask(j *job) {
 
 // askAgain asks anew about Jobs that were declined, if there are fewer jobs since.
 func (c *core) askAgain() {
-	if !c.room {
+	if !c.fewer {
 		return
 	}
-	c.room = false
+	c.fewer = false
 	for _, uid := range slices.Clone(c.declined) {
 		if j := c.jobs[uid]; j != nil {
 			c.ask(j)
@@ -120,7 +124,7 @@ func (c *core) arrive(j *job) error {
 		return fmt.Errorf("no deadline can be promised to a Job with fewer pods at a time (%d) than completions (%d)", w, n)
 	}
 	spec.ID = c.nextJob + 1
-	spec.Phases[0].Held = w < n && c.features&sojourn.FeatureHeld != 0
+	spec.Phases[0].Held = (w < n || c.room != nil) && c.features&sojourn.FeatureHeld != 0
 	ev := sojourn.Event{Kind: sojourn.JobArrived, Job: spec}
 	if started(o) {
 		ev.Kind, ev.Service = sojourn.JobAdopted, max(0, time.Since(o.CreationTimestamp.Time))
@@ -162,13 +166,14 @@ func (c *core) adopt(j *job) {
 			return
 		}
 		slot, extra := c.idle()
+		extra = extra && c.room == nil
 		g := &grant{a: sojourn.Assignment{Task: task, Attempt: 1, Slot: slot}, job: j, covered: true, since: c.driver.Now() - sojourn.Time(age)}
 		c.must(sojourn.Event{Kind: sojourn.TaskAdopted, Task: task, Attempt: 1, Slot: sojourn.Slot{ID: slot}, Service: age})
 		if extra { // it leaves with the pod
+			c.slots--
 			c.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: slot}})
 		}
-		c.on[slot] = g
-		j.grants = append(j.grants, g)
+		c.give(g)
 		j.covered++
 	}
 }
@@ -282,7 +287,10 @@ func (c *core) fit(j *job) {
 		return
 	}
 	want := min(j.wish, live.Left)
-	if j.paused {
+	if c.room != nil {
+		want = min(want, live.Running+window)
+	}
+	if j.paused || j.blocked {
 		want = live.Running
 	}
 	open := live.Left - live.Held
@@ -314,7 +322,7 @@ func (c *core) gone(uid types.UID) {
 	delete(c.jobs, uid)
 	c.declined = slices.DeleteFunc(c.declined, func(u types.UID) bool { return u == uid })
 	if j.id != 0 {
-		c.room = true
+		c.fewer = true
 		if _, live := c.truth.Job(j.id); live {
 			c.must(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: j.id}})
 		}
@@ -323,8 +331,10 @@ func (c *core) gone(uid types.UID) {
 		}
 		delete(c.byID, j.id)
 	}
-	c.taken -= j.occupied
-	j.occupied = 0
+	c.occupy(j, 0)
+	if c.room != nil {
+		c.room.stale = true
+	}
 }
 
 // notes joins what describes a Job and may change.

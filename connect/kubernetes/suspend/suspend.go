@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,7 +35,7 @@ const (
 	Granted     = prefix + "granted"     // written: how many pods the Job may run now
 )
 
-// A Config says which Jobs get turns, and how. Client, Policy and Slots are needed.
+// A Config says which Jobs get turns, and how. Client and Policy are needed.
 type Config struct {
 	// Client reaches the API server. Set its QPS: the default of client-go is 5 requests a second.
 	Client clients.Interface
@@ -42,8 +43,17 @@ type Config struct {
 	// Policy decides. It is new, and belongs to the Controller.
 	Policy sojourn.Policy
 
-	// Slots is how many pods of all these Jobs may run at a time, from 1 to 2^20.
+	// Slots is how many pods of all these Jobs may run at a time, from 1 to 2^20. With zero their room counts: what Nodes or
+	// Quota say.
 	Slots int
+
+	// Nodes selects nodes by their labels. What they offer, less what other pods on them request, is the room of all these Jobs
+	// (TestRoomOfNodes). Empty means all nodes, unless Slots or Quota say otherwise.
+	Nodes string
+
+	// Quota is the namespace and the name of a ResourceQuota, as a/b. What it allows, less what other pods of its namespace request,
+	// is the room of all these Jobs, which Namespace then restricts to it (TestRoomOfQuota).
+	Quota string
 
 	// Name is the source of events. Empty means "sojourn-jobs".
 	Name string
@@ -71,8 +81,10 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("suspend: Config.Client is nil")
 	case c.Policy == nil:
 		return c, errors.New("suspend: Config.Policy is nil")
-	case c.Slots < 1 || c.Slots > 1<<20:
-		return c, fmt.Errorf("suspend: Config.Slots is %d; want 1 to %d", c.Slots, 1<<20)
+	case c.Slots < 0 || c.Slots > 1<<20:
+		return c, fmt.Errorf("suspend: Config.Slots is %d; want 0 to %d", c.Slots, 1<<20)
+	case c.Slots > 0 && c.Nodes+c.Quota != "" || c.Nodes != "" && c.Quota != "":
+		return c, errors.New("suspend: Config has more than one of Slots, Nodes and Quota")
 	case c.Workers < 0:
 		return c, fmt.Errorf("suspend: Config.Workers is %d", c.Workers)
 	case c.Lease != nil && (c.Lease.Namespace == "" || c.Lease.Name == "" || c.Lease.Identity == ""):
@@ -90,6 +102,16 @@ func (c Config) withDefaults() (Config, error) {
 	if _, err := labels.Parse(c.Jobs); err != nil {
 		return c, fmt.Errorf("suspend: Config.Jobs: %w", err)
 	}
+	if _, err := labels.Parse(c.Nodes); err != nil {
+		return c, fmt.Errorf("suspend: Config.Nodes: %w", err)
+	}
+	if c.Quota != "" {
+		space, name, _ := strings.Cut(c.Quota, "/")
+		if space == "" || name == "" || c.Namespace != "" && c.Namespace != space {
+			return c, fmt.Errorf("suspend: Config.Quota is %q: want the namespace and the name of a ResourceQuota, as a/b, and no other Namespace", c.Quota)
+		}
+		c.Namespace = space
+	}
 	return c, nil
 }
 
@@ -106,7 +128,7 @@ type Controller struct {
 	events []func()
 	wake   chan struct{} // has an element if events is not empty
 
-	jobs, grants, taken atomic.Int64
+	jobs, grants, taken, slots atomic.Int64
 }
 
 // New returns a controller, or says what is wrong with the configuration.
@@ -185,6 +207,7 @@ func (s *Controller) lead(ctx context.Context) error {
 		s.jobs.Store(int64(s.core.truth.Live()))
 		s.grants.Store(int64(len(s.core.on)))
 		s.taken.Store(int64(s.core.taken))
+		s.slots.Store(int64(s.core.slots))
 		timer.Reset(sleep)
 		s.pulse.Wait()
 		select {
@@ -196,11 +219,15 @@ func (s *Controller) lead(ctx context.Context) error {
 	}
 }
 
-// watch starts the informer of Jobs, and returns those that are there.
+// watch starts the informers, and returns the Jobs that are there.
 func (s *Controller) watch(ctx context.Context) ([]*batchv1.Job, error) {
-	factory := informers.NewSharedInformerFactoryWithOptions(s.config.Client, 0, informers.WithNamespace(s.config.Namespace),
-		informers.WithTransform(strip), informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = s.config.Jobs }))
-	in := factory.Batch().V1().Jobs().Informer()
+	if s.core.room != nil {
+		if err := s.watchRoom(ctx); err != nil {
+			return nil, err
+		}
+	}
+	in := informers.NewSharedInformerFactoryWithOptions(s.config.Client, 0, informers.WithNamespace(s.config.Namespace),
+		informers.WithTransform(strip), selected(s.config.Jobs, "")).Batch().V1().Jobs().Informer()
 	go in.RunWithContext(ctx)
 	if !cache.WaitForCacheSync(ctx.Done(), in.HasSynced) {
 		return nil, ctx.Err()
@@ -210,26 +237,82 @@ func (s *Controller) watch(ctx context.Context) ([]*batchv1.Job, error) {
 		list = append(list, o.(*batchv1.Job))
 	}
 	// The handler hears of them all again, which changes nothing.
-	_, err := in.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { s.put(func() { s.core.job(o.(*batchv1.Job)) }) },
-		UpdateFunc: func(_, o any) { s.put(func() { s.core.job(o.(*batchv1.Job)) }) },
+	_, err := on(s, in, s.core.job, func(o *batchv1.Job) { s.core.gone(o.UID) })
+	return list, err
+}
+
+// watchRoom starts the informers of what the room is made of, and returns when the loop will hear of all that is there.
+func (s *Controller) watchRoom(ctx context.Context) error {
+	factory := func(space, labels, fields string) informers.SharedInformerFactory {
+		return informers.NewSharedInformerFactoryWithOptions(s.config.Client, 0, informers.WithNamespace(space), informers.WithTransform(strip), selected(labels, fields))
+	}
+	c := s.core
+	space, name, quota := strings.Cut(s.config.Quota, "/")
+	of := factory("", s.config.Nodes, "").Core().V1().Nodes().Informer()
+	heard, err := on(s, of, c.node, c.nodeGone)
+	if quota {
+		of = factory(space, "", "metadata.name="+name).Core().V1().ResourceQuotas().Informer()
+		heard, err = on(s, of, c.allow, c.quotaGone)
+	}
+	pods := factory(space, "", "status.phase!=Succeeded,status.phase!=Failed").Core().V1().Pods().Informer()
+	all, err2 := on(s, pods, c.pod, c.podGone)
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	go of.RunWithContext(ctx)
+	go pods.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), heard, all) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// selected restricts what is asked for.
+func selected(labels, fields string) informers.SharedInformerOption {
+	return informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector, o.FieldSelector = labels, fields })
+}
+
+// on has the loop hear of objects, and returns what tells whether it has heard of all that were there.
+func on[T any](s *Controller, in cache.SharedIndexInformer, seen, gone func(*T)) (cache.InformerSynced, error) {
+	r, err := in.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { s.put(func() { seen(o.(*T)) }) },
+		UpdateFunc: func(_, o any) { s.put(func() { seen(o.(*T)) }) },
 		DeleteFunc: func(o any) {
 			if d, ok := o.(cache.DeletedFinalStateUnknown); ok {
 				o = d.Obj
 			}
-			s.put(func() { s.core.gone(o.(*batchv1.Job).UID) })
+			s.put(func() { gone(o.(*T)) })
 		},
 	})
-	return list, err
+	if err != nil {
+		return nil, err
+	}
+	return r.HasSynced, nil
 }
 
 // strip drops what takes much memory and is not looked at.
 func strip(o any) (any, error) {
-	if j, ok := o.(*batchv1.Job); ok {
-		j.ManagedFields = nil
-		j.Spec.Template = corev1.PodTemplateSpec{}
+	switch o := o.(type) {
+	case *batchv1.Job:
+		o.ManagedFields = nil
+		o.Spec.Template = corev1.PodTemplateSpec{Spec: bare(&o.Spec.Template.Spec)}
+	case *corev1.Pod:
+		o.ManagedFields, o.Annotations, o.Labels, o.Spec = nil, nil, nil, bare(&o.Spec)
+	case *corev1.Node:
+		o.ManagedFields, o.Annotations, o.Status.Images = nil, nil, nil
 	}
 	return o, nil
+}
+
+// bare returns what a pod requests, and where it is.
+func bare(s *corev1.PodSpec) corev1.PodSpec {
+	requests := func(list []corev1.Container) (bare []corev1.Container) {
+		for _, c := range list {
+			bare = append(bare, corev1.Container{Name: c.Name, Resources: c.Resources, RestartPolicy: c.RestartPolicy})
+		}
+		return bare
+	}
+	return corev1.PodSpec{NodeName: s.NodeName, Overhead: s.Overhead, Resources: s.Resources, Containers: requests(s.Containers), InitContainers: requests(s.InitContainers)}
 }
 
 // Handler answers /metrics in the text format of Prometheus, /healthz while the loop does not hang, and /readyz while
@@ -256,7 +339,7 @@ func (s *Controller) Handler() http.Handler {
 		}{
 			{"leading", "gauge", "1 while this controller gives turns.", leading},
 			{"live", "gauge", "Live Jobs that the policy knows.", s.jobs.Load()},
-			{"slots", "gauge", "Pods that may run at a time.", int64(s.config.Slots)},
+			{"slots", "gauge", "Slots that the policy has: pods that may run at a time, if their number is given.", s.slots.Load()},
 			{"granted", "gauge", "Pods that the policy lets run.", s.grants.Load()},
 			{"occupied", "gauge", "Pods that may run now, those that still terminate included.", s.taken.Load()},
 			{"patches_total", "counter", "Changes of Jobs.", s.writer.patches.Load()},

@@ -18,6 +18,7 @@ import (
 	"github.com/sojourn-sched/sojourn/connect/kubernetes/suspend"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clients "k8s.io/client-go/kubernetes"
@@ -84,6 +85,9 @@ func (r *room) controller(cl clients.Interface, policy string) *suspend.Controll
 	if r.name == "lease" {
 		config.Lease = &kubernetes.Lease{Namespace: r.name, Name: "jobs", Identity: fmt.Sprint(time.Now().UnixNano())}
 	}
+	if r.name == "capacity" {
+		config.Slots, config.Nodes = 0, "room=capacity"
+	}
 	c, err := suspend.New(config)
 	if err != nil {
 		r.Fatal(err)
@@ -133,6 +137,10 @@ func (r *room) job(name string, n, parallelism int32, notes map[string]string) {
 		Spec: batchv1.JobSpec{Suspend: &on, Completions: &n, Parallelism: &parallelism, CompletionMode: &mode, BackoffLimit: &none,
 			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: &short,
 				Containers: []corev1.Container{{Name: "c", Image: "none"}}}}},
+	}
+	if r.name == "capacity" {
+		j.Spec.Template.Spec.NodeSelector = map[string]string{"room": "capacity"}
+		j.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
 	}
 	if _, err := r.client.BatchV1().Jobs(r.name).Create(r.Context(), j, metav1.CreateOptions{}); err != nil {
 		r.Fatal(err)
@@ -204,8 +212,8 @@ func (r *room) audit(patches, most int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Logf("%d patches, %d pods at a time", patches, r.most)
-	if r.most > slots {
-		r.Errorf("%d pods at a time, want %d at most", r.most, slots)
+	if most := slots + map[bool]int{true: 2}[r.name == "capacity"]; r.most > most {
+		r.Errorf("%d pods at a time, want %d at most", r.most, most)
 	}
 	if patches > most {
 		r.Errorf("%d patches, want %d at most", patches, most)
@@ -243,7 +251,7 @@ func TestServers(t *testing.T) {
 		for name, test := range map[string]func(*room){
 			"fifo": turns, "fair": turns, "hfsp": turns, "restart": restart, "deleted": deleted, "paused": paused,
 			"bad": bad, "preempt": preempt, "overwritten": overwritten, "faults": faults, "lease": lease,
-			"statuses": statuses, "commands": commands,
+			"statuses": statuses, "commands": commands, "capacity": capacity,
 		} {
 			t.Run(name, func(t *testing.T) { t.Parallel(); test(newRoom(t, c, name)) })
 		}
@@ -363,4 +371,41 @@ func overwritten(r *room) {
 	if n := stop(); n > 3 {
 		r.Errorf("%d patches, want 3 at most", n)
 	}
+}
+
+// Nobody says how many pods may run: as many as selected nodes have room for, beside a pod of others until that is gone, more with a
+// new node, and no more while one is cordoned.
+func capacity(r *room) {
+	node := func(name string) {
+		n := kubetest.Node(name, map[string]string{"cpu": "2"})
+		n.Labels["room"] = "capacity"
+		if _, err := r.client.CoreV1().Nodes().Create(r.Context(), n, metav1.CreateOptions{}); err != nil {
+			r.Fatal(err)
+		}
+	}
+	node("first")
+	other := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "1h"}, Spec: corev1.PodSpec{NodeName: "first", Containers: []corev1.Container{{Name: "c", Image: "none",
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}}}}}
+	other.Labels = map[string]string{batchv1.JobNameLabel: "1h"}
+	if _, err := r.client.CoreV1().Pods(r.name).Create(r.Context(), other, metav1.CreateOptions{}); err != nil {
+		r.Fatal(err)
+	}
+	stop := r.start("fifo")
+	r.job("1h", 9, 9, nil)
+	r.await("1h", "running beside a pod of others", active(1))
+	if err := r.client.CoreV1().Pods(r.name).Delete(r.Context(), "1h", metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
+		r.Fatal(err)
+	}
+	r.await("1h", "running alone", active(2))
+	patches := stop()
+	stop = r.start("fifo")
+	node("second")
+	r.await("1h", "running on two nodes", active(4))
+	if _, err := r.client.CoreV1().Nodes().Patch(r.Context(), "second", types.MergePatchType, []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{}); err != nil {
+		r.Fatal(err)
+	}
+	r.job("1s", 1, 1, nil)
+	node("third")
+	r.await("1h", "running on three nodes", active(6))
+	r.audit(patches+stop(), 8)
 }

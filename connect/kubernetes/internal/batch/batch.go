@@ -1,4 +1,4 @@
-// Package batch reads Jobs.
+// Package batch reads Jobs, and the nodes of their pods.
 package batch
 
 import (
@@ -50,4 +50,17 @@ func Owner(o metav1.Object) *metav1.OwnerReference {
 		return r
 	}
 	return nil
+}
+
+// Usable reports whether pods may be placed on a node.
+func Usable(n *corev1.Node) bool {
+	if n.Spec.Unschedulable || n.DeletionTimestamp != nil {
+		return false
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
 }
