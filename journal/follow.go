@@ -295,6 +295,9 @@ func (y *standby) load(j *Journal, number uint64) error {
 	if err := y.renew(); err != nil {
 		return err
 	}
+	if _, err := y.store.ReadAt(number, make([]byte, 1), 0); err != nil { // so that the next ReadAt says whether it was replaced after it was read
+		return err
+	}
 	c, err := openChain(y.store, number)
 	if err != nil {
 		return err
@@ -317,9 +320,7 @@ func (y *standby) advance(j *Journal) error {
 		_, err := y.store.ReadAt(g.number+1, make([]byte, 1), 0)
 		next := err == nil // then the segment is whole
 		for more := true; more; {
-			if more, err = y.use(j, g); errors.Is(err, fs.ErrNotExist) && !next {
-				return nil // it was written anew, with the same bytes
-			} else if err != nil {
+			if more, err = y.use(j, g); err != nil {
 				return err
 			}
 		}
@@ -349,8 +350,11 @@ func (y *standby) use(j *Journal, g *segment) (more bool, err error) {
 		y.buf = make([]byte, 4*overflow)
 	}
 	n, err := y.store.ReadAt(g.number, y.buf, g.end())
-	if err != nil && err != io.EOF {
+	if errors.Is(err, fs.ErrNotExist) {
 		g.data = nil // it may have been cut off
+		return true, y.again(g)
+	}
+	if err != nil && err != io.EOF {
 		return false, err
 	}
 	g.data = append(g.data, y.buf[:n]...)
@@ -363,6 +367,20 @@ func (y *standby) use(j *Journal, g *segment) (more bool, err error) {
 		g.from = g.at
 	}()
 	return n > 0, ask(func() error { return g.read((*asker)(j)) })
+}
+
+// again goes on with a segment that was written anew, if it begins with what was used of it. If not, it was replaced by its state or removed, and the error is
+// [fs.ErrNotExist].
+func (y *standby) again(g *segment) error {
+	b := make([]byte, g.at)
+	n, err := y.store.ReadAt(g.number, b, 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if n < len(b) || crc32.Checksum(b, castagnoli) != y.sum {
+		return fs.ErrNotExist
+	}
+	return nil
 }
 
 // lead takes over. Nobody else writes.
