@@ -34,11 +34,11 @@ type Options struct {
 const (
 	headKind  = "Sojourn-Kind"
 	headFrom  = "Sojourn-From"  // which store has written it
-	headWho   = "Sojourn-Who"   // of kindLead: the same, for people
+	headWho   = "Sojourn-Who"   // of kindLead, kindBeat and kindRemove: the same, for people
 	headFirst = "Sojourn-First" // with this message a write begins
 	headLeft  = "Sojourn-Left"  // how many messages follow that belong to it
 	headOf    = "Sojourn-Of"    // of kindRemove: the segment
-	headLease = "Sojourn-Lease" // of kindLead and kindBeat: the lease of who leads
+	headLease = "Sojourn-Lease" // of the same: the lease of who leads
 )
 
 // Kinds of messages. Those of segments have the subject PREFIX.NUMBER, all others PREFIX.lead, where only the last one is kept.
@@ -187,14 +187,15 @@ func (b *book) enter(m message) (done uint64) {
 	kind, from := m.header.Get(headKind), m.header.Get(headFrom)
 	if m.subject == "lead" {
 		switch kind {
-		case kindLead, kindBeat:
+		case kindLead, kindBeat, kindRemove:
 			b.leader, b.who, b.free = from, m.header.Get(headWho), false
 			b.lease, _ = time.ParseDuration(m.header.Get(headLease))
-			if kind == kindLead {
-				clear(b.groups) // of the one before, who does not end them
-			}
 		case kindFree:
 			b.free = true
+		}
+		switch kind {
+		case kindLead:
+			clear(b.groups) // of the one before, who does not end them
 		case kindRemove:
 			n, _ := strconv.ParseUint(m.header.Get(headOf), 10, 64)
 			delete(b.segments, n)

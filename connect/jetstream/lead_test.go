@@ -250,3 +250,23 @@ func TestNoStream(t *testing.T) {
 		t.Errorf("Lead without a stream: %v, want that there is none", err)
 	}
 }
+
+// Who opens the store after the one that leads has removed a segment, and before its next beat, knows that it leads, and for how long.
+func TestRemoveSaysWhoLeads(t *testing.T) {
+	e := newEngine(t)
+	a := e.open(t, Options{Lease: time.Hour, Who: "a"})
+	lead(t, a)
+	if err := errors.Join(a.Create(1, []byte("x")), a.Create(2, []byte("y")), a.Remove(1)); err != nil {
+		t.Fatal(err)
+	}
+	b := e.open(t, Options{Lease: 10 * time.Millisecond, Who: "b"})
+	b.mu.Lock()
+	b.heard = time.Now().Add(-time.Minute)
+	b.mu.Unlock()
+	if err := b.Lead(); !errors.Is(err, journal.ErrLocked) || b.Leader() != "a" {
+		t.Errorf("Lead: %v, while %q leads, want that a does", err, b.Leader())
+	}
+	if err := a.Append(2, []byte("z")); err != nil {
+		t.Errorf("a: %v", err)
+	}
+}

@@ -532,8 +532,10 @@ func (s *store) Sync(uint64) error {
 }
 
 func (s *store) Remove(segment uint64) error {
+	header := s.says(kindRemove) // it takes the place of the last beat
+	header.Set(headOf, strconv.FormatUint(segment, 10))
 	s.mu.Lock()
-	err := s.write(nats.Header{headKind: {kindRemove}, headOf: {strconv.FormatUint(segment, 10)}, headWho: {s.who}, js.MsgRollup: {js.MsgRollupSubject}}, "lead", nil, patience)
+	err := s.write(header, "lead", nil, patience)
 	s.mu.Unlock()
 	if err == nil {
 		s.purge(segment)
