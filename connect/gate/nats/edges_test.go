@@ -33,12 +33,22 @@ func leader(t *testing.T, ids ...string) *Queue {
 	return q
 }
 
+// letGo lets a task go, however long it is ago that the queue took its lock.
+func letGo(t *testing.T, q *Queue, id string) {
+	t.Helper()
+	_, _, err := q.Lock(t.Context(), "me")
+	if err == nil {
+		err = q.Release(t.Context(), id)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // run lets a task go, and runs it until it is not let go any more.
 func run(t *testing.T, q *Queue, id string, f func(context.Context, Task) error) {
 	t.Helper()
-	if err := q.Release(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
+	letGo(t, q, id)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan error, 1)
@@ -107,9 +117,7 @@ func TestLostSampleInTraffic(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	q := leader(t, "a")
-	if err := q.Release(ctx, "a"); err != nil {
-		t.Fatal(err)
-	}
+	letGo(t, q, "a")
 	m, err := q.consumer.Next()
 	if err != nil {
 		t.Fatal(err)
@@ -151,9 +159,7 @@ func TestOrderOfTasks(t *testing.T) {
 	for i := range 10 {
 		id := ids[(7*i+3)%10]
 		want = append(want, id)
-		if err := q.Release(ctx, id); err != nil {
-			t.Fatal(err)
-		}
+		letGo(t, q, id)
 	}
 	want = append([]string{"10", "11"}, want...)
 	tasks, err := q.Tasks(ctx)
@@ -197,5 +203,45 @@ func TestReadsWhatWasLetGo(t *testing.T) {
 	read(4, nats.Header{headAttempt: {"2"}})
 	if len(v.inbox) != 1 || v.inbox[0].Kind != gate.Failed || v.released["a"] != nil {
 		t.Errorf("notes %v, released %v, want a failure", v.inbox, v.released)
+	}
+}
+
+// A task that Enqueue confirms is there, or has been since its ID was deleted the last time, within the window of duplicates and
+// behind it: whether the one that was deleted was held, let go or had failed.
+func TestEnqueueBehindDelete(t *testing.T) {
+	t.Parallel()
+	for _, was := range []string{"held", "let go", "failed"} {
+		t.Run(was, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			q := leader(t)
+			put := func(want gate.State) {
+				t.Helper()
+				if err := q.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: "a"}, Task{ID: "b"}, Task{ID: "a"}); err != nil {
+					t.Fatal(err)
+				}
+				if state, err := q.State(ctx, "a"); err != nil || state != want {
+					t.Errorf("state %v, error %v, want %v", state, err, want)
+				}
+			}
+			for range 3 {
+				put(gate.Held)
+				put(gate.Held)
+				switch was {
+				case "let go":
+					letGo(t, q, "a")
+					put(gate.Released)
+				case "failed":
+					run(t, q, "a", func(context.Context, Task) error { return errors.New("it fails") })
+					put(gate.Held)
+				}
+				if err := q.Delete(ctx, "a"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			put(gate.Held)
+			run(t, q, "a", func(context.Context, Task) error { return nil })
+			put(gate.Gone) // it has ended: it is not there twice
+		})
 	}
 }

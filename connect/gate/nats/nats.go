@@ -73,6 +73,7 @@ type Queue struct {
 	conn     *nats.Conn
 	held     js.Stream
 	work     js.Stream
+	gone     js.Stream // what was deleted within the window of duplicates
 	consumer js.Consumer
 	alive    js.KeyValue
 	beats    js.Stream // of alive
@@ -92,8 +93,8 @@ var _ interface {
 	gate.Locker
 } = (*Queue)(nil)
 
-// New returns the queue of a name, which has letters, digits, - and _. It makes what is missing: the streams SOJOURN_NAME_HELD and
-// SOJOURN_NAME_WORK, the consumer "workers" of the latter, and the bucket SOJOURN_NAME. The connection stays the caller's; give it
+// New returns the queue of a name, which has letters, digits, - and _. It makes what is missing: the streams SOJOURN_NAME_HELD,
+// SOJOURN_NAME_WORK and SOJOURN_NAME_GONE, the consumer "workers" of the latter, and the bucket SOJOURN_NAME. The connection stays the caller's; give it
 // nats.MaxReconnects(-1), so that it outlives an outage.
 func New(ctx context.Context, conn *nats.Conn, name string, o Options) (*Queue, error) {
 	q, err := open(ctx, conn, name, o)
@@ -132,6 +133,11 @@ func open(ctx context.Context, conn *nats.Conn, name string, o Options) (*Queue,
 	}
 	q.work, err = stream(ctx, api, js.StreamConfig{Name: title + "_WORK", Subjects: []string{q.prefix + "work.*", q.prefix + "let"}, MaxMsgsPerSubject: 1,
 		Retention: js.WorkQueuePolicy, Replicas: replicas, Description: "tasks that a gate of sojourn has let go"})
+	if err != nil {
+		return nil, err
+	}
+	q.gone, err = stream(ctx, api, js.StreamConfig{Name: title + "_GONE", Subjects: []string{q.prefix + "gone.*"}, MaxMsgsPerSubject: 1,
+		MaxAge: 2 * q.held.CachedInfo().Config.Duplicates, Replicas: replicas, Description: "tasks that were deleted, whose IDs may be used again"})
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +186,7 @@ func single(s string) bool { return s != "" && !strings.ContainsAny(s, ".*> \t\r
 // A Task is a task for [Queue.Enqueue], and for the function of [Queue.Work].
 type Task struct {
 	// ID names the task. It has letters, digits, - and _. Empty means one that nobody else has. A task that was put in twice within two minutes, or that is held
-	// already, is there once. Do not use an ID again while its task runs.
+	// already, is there once, unless it was deleted in between (TestEnqueueBehindDelete). Do not use an ID again while its task runs.
 	ID   string
 	Data []byte
 
@@ -219,22 +225,17 @@ func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error 
 	confirm := func() error {
 		a := answers[0]
 		answers = answers[1:]
+		var err error
 		select {
-		case <-a.Ok():
-		case err := <-a.Err():
-			if !refused(err) {
-				return err
-			}
-			m := messages[confirmed] // it is there, or a tombstone
-			buried, err := q.bury(ctx, m.Subject)
-			if buried {
-				_, err = q.api.PublishMsg(ctx, m, js.WithMsgID(m.Subject), js.WithExpectLastSequencePerSubject(0))
-			}
-			if err != nil && !refused(err) {
-				return err
-			}
+		case ack := <-a.Ok():
+			err = q.settle(ctx, messages[confirmed], ack, nil)
+		case e := <-a.Err():
+			err = q.settle(ctx, messages[confirmed], nil, e)
 		case <-ctx.Done():
-			return ctx.Err()
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
 		}
 		confirmed++
 		return nil
@@ -257,6 +258,29 @@ func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error 
 		return fmt.Errorf("connect/gate/nats: job %q: %d of %d tasks are in the queue for certain: %w", job.ID, confirmed, len(tasks), err)
 	}
 	return nil
+}
+
+// settle makes of the answer to a message of Enqueue whether its task is in the queue for certain, or has been there since it was deleted the last time. If
+// not, it puts it in.
+func (q *Queue) settle(ctx context.Context, m *nats.Msg, ack *js.PubAck, err error) error {
+	for range 10 {
+		if err != nil && !refused(err) || err == nil && !ack.Duplicate {
+			return err
+		}
+		deleted, e := q.bury(ctx, m.Subject)
+		if e != nil || err == nil && ack.Sequence > deleted {
+			return e
+		}
+		if state, e := q.State(ctx, m.Subject[len(q.prefix+"held."):]); e != nil || state != gate.Gone {
+			return e
+		}
+		id := m.Subject
+		if deleted > 0 {
+			id = fmt.Sprintf("%s.%d", id, deleted)
+		}
+		ack, err = q.api.PublishMsg(ctx, m, js.WithMsgID(id), js.WithExpectLastSequencePerSubject(0))
+	}
+	return err
 }
 
 // Delete removes a task from the queue, which may be held or let go. A worker that has begun it goes on. A task that is
@@ -288,6 +312,9 @@ func (q *Queue) delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	if err := q.note(ctx, id, ack.Sequence); err != nil {
+		return err
+	}
 	if m, err := q.work.GetLastMsgForSubject(ctx, q.prefix+"work."+id); err == nil {
 		if err := remove(ctx, q.work, m.Sequence); err != nil {
 			return err
@@ -298,17 +325,33 @@ func (q *Queue) delete(ctx context.Context, id string) error {
 	return remove(ctx, q.held, ack.Sequence)
 }
 
-// bury removes the tombstone of a Delete that was cut off, and reports whether there was one.
-func (q *Queue) bury(ctx context.Context, subject string) (bool, error) {
+// note notes the number of the tombstone of a task.
+func (q *Queue) note(ctx context.Context, id string, tombstone uint64) error {
+	_, err := q.api.PublishMsg(ctx, &nats.Msg{Subject: q.prefix + "gone." + id, Data: []byte(strconv.FormatUint(tombstone, 10))})
+	return err
+}
+
+// bury removes the tombstone of a Delete that was cut off, and returns the number of the last one within the window of duplicates; 0 if there is none.
+func (q *Queue) bury(ctx context.Context, subject string) (tombstone uint64, err error) {
+	id := subject[len(q.prefix+"held."):]
 	m, err := q.held.GetLastMsgForSubject(ctx, subject)
+	if err == nil && m.Header.Get(headGone) != "" {
+		if err := q.note(ctx, id, m.Sequence); err != nil {
+			return 0, err
+		}
+		return m.Sequence, remove(ctx, q.held, m.Sequence)
+	}
+	if err != nil && !errors.Is(err, js.ErrMsgNotFound) {
+		return 0, err
+	}
+	m, err = q.gone.GetLastMsgForSubject(ctx, q.prefix+"gone."+id)
 	switch {
 	case errors.Is(err, js.ErrMsgNotFound):
-		return false, nil
-	case err != nil || m.Header.Get(headGone) == "":
-		return false, err
+		return 0, nil
+	case err != nil:
+		return 0, err
 	}
-	err = remove(ctx, q.held, m.Sequence)
-	return err == nil, err
+	return strconv.ParseUint(string(m.Data), 10, 64)
 }
 
 // remove removes a message of a stream. One that is not there is no error.

@@ -275,13 +275,13 @@ func TestDeleteThatWasCutOff(t *testing.T) {
 	for _, at := range []struct {
 		step   int
 		behind bool
-	}{{1, true}, {2, false}} {
+	}{{1, true}, {2, true}, {3, false}} {
 		for _, again := range []string{"delete", "enqueue", "both"} {
 			t.Run(fmt.Sprintf("step %d, then %s", at.step, again), func(t *testing.T) {
 				t.Parallel()
 				ctx := t.Context()
 				q := pair(t)[0]
-				if _, err := q.api.Publish(ctx, "sojourn.jobs.held.a", []byte("old")); err != nil { // without an ID of a message
+				if err := q.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: "a", Data: []byte("old")}); err != nil {
 					t.Fatal(err)
 				}
 				if _, _, err := q.Lock(ctx, "me"); err != nil {
