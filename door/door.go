@@ -27,7 +27,6 @@ type Door struct {
 
 	mu       sync.Mutex // held before the lock of the pool
 	inFlight int
-	lacks    int // slots that come when others have left: see fit
 	closed   bool
 	empty    chan struct{} // closed when the door is closed and nobody is here
 	line
@@ -80,8 +79,12 @@ func New(p *live.Pool, o Options) (*Door, error) {
 	d.tenants, d.paused = map[string]*tenant{}, map[string]bool{}
 	d.largest = heap.New(func(a, b size) bool { return a.here > b.here || a.here == b.here && a.seq < b.seq }, nil)
 	d.least = heap.New(func(a, b turn) bool { return a.tag < b.tag || a.tag == b.tag && a.id < b.id }, nil)
-	slots, _ := d.slots()
-	if d.inFlight = len(slots); d.inFlight == 0 {
+	for _, s := range p.Status().Slots {
+		if s.Slot.Class == 0 && !s.Leaving {
+			d.inFlight++
+		}
+	}
+	if d.inFlight == 0 {
 		return nil, errors.New("door: a pool without slots of class 0")
 	}
 	return d, nil
@@ -222,7 +225,6 @@ func (d *Door) enter(ctx context.Context, c *comer, q Request) (*Pass, error) {
 		return p, nil
 	case err == nil: // it was refused in this moment
 		p.permit.Leave(nil)
-		d.refit()
 		err = context.Cause(&p.wait)
 	}
 	t := p.t
@@ -279,9 +281,6 @@ func (p *Pass) Leave() {
 	}
 	p.permit.Leave(nil)
 	p.wait.settle(false)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.refit()
 }
 
 // maxCost is the most that a request can have cost: beyond it a mean would not be exact.
@@ -299,10 +298,21 @@ func (p *Pass) Charge(cost uint64) {
 // Waited returns how long the request has waited.
 func (p *Pass) Waited() time.Duration { return p.since.Sub(p.arrived) }
 
-// passOf returns the pass of a request that is in the handler, as of a door, nil if there is none.
+// passOf returns the pass that a context comes from, as of a door, nil if there is none.
 func passOf(ctx context.Context, d *Door) *Pass {
 	p, _ := ctx.Value(passKey{d}).(*Pass)
 	return p
+}
+
+// inside reports whether a context comes from a request that is in the handler.
+func (d *Door) inside(ctx context.Context) bool {
+	p := passOf(ctx, d)
+	if p == nil {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return p.state == runs
 }
 
 // Charge says what the request of ctx has cost so far, in a unit that all requests have in common. It may be called while a

@@ -64,6 +64,7 @@ func TestLaws(t *testing.T) {
 			var running, admitted, refused, left atomic.Int64
 			var limit atomic.Int64
 			limit.Store(3)
+			var before door.Status
 			var wg sync.WaitGroup
 			for i := range 2000 {
 				time.Sleep(doortest.Seconds(r.ExpFloat64() * .3))
@@ -76,7 +77,12 @@ func TestLaws(t *testing.T) {
 					}
 				}
 				synctest.Wait()
-				if st := d.Status(); st.Waiting > 0 && st.Running < st.InFlight {
+				st := d.Status()
+				if before.InFlight == st.InFlight && st.Running > st.InFlight && st.Admitted > before.Admitted {
+					t.Fatalf("%d were let in while more than %d were in the handler", st.Admitted-before.Admitted, st.InFlight)
+				}
+				before = st
+				if st.Waiting > 0 && st.Running < st.InFlight {
 					t.Fatalf("%d wait while %d of %d are in the handler", st.Waiting, st.Running, st.InFlight)
 				} else if st.Waiting > 2*o.MaxWaiting || st.Running != int(running.Load()) {
 					t.Fatalf("%d wait, %d run; want at most %d, and %d", st.Waiting, st.Running, 2*o.MaxWaiting, running.Load())

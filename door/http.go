@@ -18,13 +18,13 @@ const statusGone = 499
 
 // Wrap returns a handler that lets requests into next. The ResponseWriter is passed on as it is. The context of the request comes
 // from the one it had, and ends besides when the policy wants the place back. A request that is in the handler of this door passes, where it
-// comes to the door again (TestTwiceThroughOneDoor). Wrap panics if next is nil.
+// comes to the door again (TestTwiceThroughOneDoor); one whose context comes from a request that has left does not (TestContextOfOneThatLeft). Wrap panics if next is nil.
 func (d *Door) Wrap(next http.Handler) http.Handler {
 	if next == nil {
 		panic("door: Wrap of no handler")
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if passOf(r.Context(), d) != nil || call(d.o.Exempt, r) {
+		if d.inside(r.Context()) || call(d.o.Exempt, r) {
 			next.ServeHTTP(w, r)
 			return
 		}

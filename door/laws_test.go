@@ -515,6 +515,74 @@ func TestSetInFlightAndBack(t *testing.T) {
 	})
 }
 
+// Down to 2 while 4 are in the handler: in whichever order they leave, nobody is let in while 2 or more are there.
+func TestSetInFlightInAnyOrder(t *testing.T) {
+	for first := range 4 {
+		for second := range 4 {
+			if first == second {
+				continue
+			}
+			inDoor(t, 4, door.Options{}, func(t *testing.T, d *door.Door) {
+				var passes []*door.Pass
+				for range 4 {
+					passes = append(passes, must(d.Enter(bg, door.Request{})))
+				}
+				stop := make(chan struct{})
+				var wg sync.WaitGroup
+				for range 4 {
+					wg.Go(func() {
+						p := must(d.Enter(bg, door.Request{}))
+						<-stop
+						p.Leave()
+					})
+				}
+				synctest.Wait()
+				if err := d.SetInFlight(2); err != nil {
+					t.Fatal(err)
+				}
+				for k, i := range []int{first, second} {
+					passes[i].Leave()
+					synctest.Wait()
+					if st := d.Status(); st.Running != 3-k {
+						t.Errorf("%d, then %d leave: %d are in the handler after %d, want %d", first, second, st.Running, k+1, 3-k)
+					}
+				}
+				close(stop)
+				for _, p := range passes {
+					p.Leave()
+				}
+				wg.Wait()
+			})
+		}
+	}
+}
+
+// Others use the pool, too: what they give back is there for requests, though no request has left.
+func TestSetInFlightOfASharedPool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := must(live.New(must(fair.New(fair.Options{})), live.Options{Slots: 2}))
+		d := must(door.New(pool, door.Options{}))
+		a, b := must(pool.Enter(bg, live.Job{})), must(pool.Enter(bg, live.Job{}))
+		for _, n := range []int{1, 2} {
+			if err := d.SetInFlight(n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.Leave(nil)
+		soon, cancel := context.WithTimeout(bg, time.Hour)
+		defer cancel()
+		if p, err := d.Enter(soon, door.Request{}); err != nil {
+			t.Errorf("one of 2 places is free, and a request waits: %v", err)
+		} else {
+			p.Leave()
+		}
+		b.Leave(nil)
+		if err := errors.Join(d.Close(bg), pool.Close(bg)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A doneHook is a context that never ends, and is asked for that.
 type doneHook struct {
 	context.Context

@@ -217,6 +217,27 @@ func TestExpectContinue(t *testing.T) {
 	}
 }
 
+// The context of a request that has left opens no door: who keeps it waits as others do.
+func TestContextOfOneThatLeft(t *testing.T) {
+	d := mustDoor(t, 1, door.Options{})
+	var kept context.Context
+	handler := d.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if d.Status().Running != 1 {
+			t.Error("a request is in the handler that the door does not count")
+		}
+		kept = context.WithoutCancel(r.Context())
+	}))
+	first := httptest.NewRequest("GET", "/", nil)
+	handler.ServeHTTP(httptest.NewRecorder(), first)
+	handler.ServeHTTP(httptest.NewRecorder(), first.WithContext(kept))
+	if n := d.Status().Admitted; n != 2 {
+		t.Errorf("%d were admitted, want 2", n)
+	}
+	if err := d.Close(bg); err != nil {
+		t.Error(err)
+	}
+}
+
 // A handler that is wrapped twice, as a whole and in a part, does not wait for the place that it has. Another door behind the first one is another line.
 func TestTwiceThroughOneDoor(t *testing.T) {
 	d, other := mustDoor(t, 1, door.Options{Tenant: byHeader("Tenant")}), mustDoor(t, 1, door.Options{})

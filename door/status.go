@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/live"
 )
 
 // Status is what a door does at one instant.
@@ -49,65 +48,19 @@ func (d *Door) Status() Status {
 	return st
 }
 
-// slots returns the slots of the pool that requests may have, and how many leave when they are free.
-func (d *Door) slots() (list []live.SlotStatus, leaving int) {
-	for _, s := range d.pool.Status().Slots {
-		switch {
-		case s.Slot.Class != 0:
-		case s.Leaving:
-			leaving++
-		default:
-			list = append(list, s)
-		}
-	}
-	return list, leaving
-}
-
 // SetInFlight changes how many requests may be in the handler. Those that are there go on, and no more are let in while they are as many
-// (TestSetInFlightAndBack).
+// (TestSetInFlightAndBack, TestLaws).
 func (d *Door) SetInFlight(n int) error {
 	if n < 1 || n > sojourn.MaxSlots {
 		return fmt.Errorf("door: InFlight is %d: want 1 to %d", n, sojourn.MaxSlots)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.fit(n); err != nil {
+	if err := d.pool.SetSlots(n, sojourn.Slot{}); err != nil {
 		return err
 	}
 	d.inFlight = n
 	return nil
-}
-
-// fit gives the pool so many slots. A slot that leaves counts until it is free: another one comes in its place then.
-func (d *Door) fit(n int) error {
-	list, leaving := d.slots()
-	d.lacks = max(min(n-len(list), leaving), 0)
-	if more := n - len(list) - d.lacks; more > 0 {
-		if _, err := d.pool.AddSlots(more, sojourn.Slot{}); err != nil {
-			return err
-		}
-	}
-	slices.SortStableFunc(list, func(a, b live.SlotStatus) int { // idle ones first
-		if a.Busy == b.Busy {
-			return 0
-		} else if a.Busy {
-			return 1
-		}
-		return -1
-	})
-	for _, s := range list[:max(len(list)-n, 0)] {
-		if err := d.pool.Drain(s.Slot.ID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// refit gives the pool the slots that it lacks, as far as others have left. An error is that of a pool that is closed.
-func (d *Door) refit() {
-	if d.lacks > 0 {
-		_ = d.fit(d.inFlight)
-	}
 }
 
 // Pause keeps requests of a tenant from being admitted, or lets them on again. What others are told leaves out a tenant
@@ -136,6 +89,8 @@ func (d *Door) Pause(tenant string, paused bool) error {
 // SetWeight changes the share of a tenant relative to others, which is 1 at first. The errors are those of Pause, and one for a weight out
 // of range.
 func (d *Door) SetWeight(tenant string, weight float64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	return d.change(tenant, func(p *sojourn.Pool) { p.Weight = weight })
 }
 

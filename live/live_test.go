@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -459,6 +460,99 @@ func TestFairPreemption(t *testing.T) {
 			}
 			wantError(t, "the long job", h.Wait(bg), nil)
 			wantError(t, "Close", p.Close(bg), nil)
+		})
+	}
+}
+
+// Random numbers of slots while permits come and go in any order, beside Drain and a class of its own. A model counts: as many run as
+// slots are wanted and jobs are there, but for those that ran before; none starts while there are as many or more.
+func TestSetSlots(t *testing.T) {
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		inPool(t, live.Options{Slots: 3}, func(t *testing.T, p *live.Pool) {
+			must(p.AddSlots(2, sojourn.Slot{Class: 1}))
+			type permit struct {
+				*live.Permit
+				name string
+			}
+			in := make(chan permit, 1000)
+			var running []permit
+			wanted, leaving, waiting, entered := 3, 0, 0, 0
+			enter := func() {
+				waiting++
+				entered++
+				name := fmt.Sprint(entered)
+				go func() { in <- permit{must(p.Enter(bg, live.Job{Name: name})), name} }()
+			}
+			slotOf := func(m permit) live.SlotStatus {
+				st := p.Status()
+				job := st.Jobs[slices.IndexFunc(st.Jobs, func(j live.JobStatus) bool { return j.Name == m.name })].ID
+				return st.Slots[slices.IndexFunc(st.Slots, func(s live.SlotStatus) bool { return s.Busy && s.Task.Job == job })]
+			}
+			check := func(what string) {
+				t.Helper()
+				synctest.Wait()
+				starts := max(0, min(waiting, wanted-(len(running)-leaving)))
+				if len(in) != starts {
+					t.Fatalf("seed %d, %s: %d start, want %d: %d run, %d of them on slots that leave, %d wait, %d slots are wanted", seed, what, len(in), starts, len(running), leaving, waiting, wanted)
+				}
+				for range starts {
+					running, waiting = append(running, <-in), waiting-1
+				}
+				slots := [2]int{}
+				for _, s := range p.Status().Slots {
+					if slots[s.Slot.Class]++; s.Slot.Class == 0 && !s.Leaving && !s.Busy && waiting > 0 {
+						t.Fatalf("seed %d, %s: slot %d is idle while %d wait", seed, what, s.Slot.ID, waiting)
+					}
+				}
+				if want := max(wanted+leaving, len(running)); slots != [2]int{want, 2} {
+					t.Fatalf("seed %d, %s: %v slots by class, want %d and 2", seed, what, slots, want)
+				}
+			}
+			for range 60 {
+				switch k := r.IntN(6); {
+				case k < 2:
+					enter()
+					check("Enter")
+				case k < 4 && len(running) > 0:
+					i := r.IntN(len(running))
+					if slotOf(running[i]).Leaving {
+						leaving--
+					}
+					running[i].Leave(nil)
+					running = slices.Delete(running, i, i+1)
+					check("Leave")
+				case k == 4:
+					wanted = r.IntN(6)
+					wantError(t, "SetSlots", p.SetSlots(wanted, sojourn.Slot{}), nil)
+					check(fmt.Sprintf("SetSlots(%d)", wanted))
+				case k == 5 && len(running) > 0:
+					i := r.IntN(len(running))
+					slot := slotOf(running[i])
+					if slot.Leaving {
+						continue
+					}
+					wantError(t, "Drain", p.Drain(slot.Slot.ID), nil)
+					if leaving++; len(running)-leaving < wanted {
+						wanted-- // otherwise one of those that are too many leaves
+					}
+					check("Drain")
+				}
+			}
+			for waiting+len(running) > 0 {
+				wanted = 100
+				wantError(t, "SetSlots", p.SetSlots(wanted, sojourn.Slot{}), nil)
+				check("the end")
+				for _, m := range running {
+					m.Leave(nil)
+				}
+				running, leaving = nil, 0
+			}
+			for _, n := range []int{-1, sojourn.MaxSlots + 1} {
+				if p.SetSlots(n, sojourn.Slot{}) == nil {
+					t.Errorf("SetSlots(%d): no error", n)
+				}
+			}
 		})
 	}
 }

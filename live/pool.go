@@ -143,14 +143,20 @@ func (p *Pool) AddSlots(n int, like sojourn.Slot) (ids []sojourn.SlotID, err err
 	if p.closed {
 		return nil, ErrClosed
 	}
+	ids, err = p.addSlots(n, like)
+	p.settle(nil)
+	return ids, err
+}
+
+func (p *Pool) addSlots(n int, like sojourn.Slot) (ids []sojourn.SlotID, err error) {
 	for range n {
 		like.ID = sojourn.SlotID(len(p.slots))
 		if k := len(p.spare); k > 0 {
 			like.ID = p.spare[k-1]
 		}
 		if p.standby == nil { // otherwise it is told when it leads
-			if err = p.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: like}); err != nil {
-				break
+			if err := p.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: like}); err != nil {
+				return ids, err
 			}
 		}
 		p.classes.add(like.Class)
@@ -162,8 +168,57 @@ func (p *Pool) AddSlots(n int, like sojourn.Slot) (ids []sojourn.SlotID, err err
 		p.slots[like.ID] = &slot{Slot: like}
 		ids = append(ids, like.ID)
 	}
-	p.settle(nil)
-	return ids, err
+	return ids, nil
+}
+
+// SetSlots gives the pool n slots of the class of like. Those that are added are as [Pool.AddSlots] has them. Idle ones that are too many
+// are taken away at once, and busy ones as they become idle, whichever that is first: until then no other task starts on one
+// (TestSetSlots). Slots that leave after Drain or Remove are not counted.
+func (p *Pool) SetSlots(n int, like sojourn.Slot) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case n < 0 || n > sojourn.MaxSlots:
+		return fmt.Errorf("live: SetSlots of %d: want 0 to %d", n, sojourn.MaxSlots)
+	case p.closed:
+		return ErrClosed
+	case p.standby != nil:
+		return p.standby.err
+	}
+	defer p.settle(nil)
+	more := n
+	var idle []*slot
+	for _, s := range p.slots {
+		if s != nil && s.Class == like.Class && !s.leaving {
+			if more--; s.a == nil {
+				idle = append(idle, s)
+			}
+		}
+	}
+	if more > 0 {
+		p.classes.surplus(like.Class, 0)
+		_, err := p.addSlots(more, like)
+		return err
+	}
+	for k := len(idle) - 1; k >= 0 && more < 0; k-- {
+		if err := p.remove(idle[k]); err != nil {
+			return err
+		}
+		p.forgetSlot(idle[k])
+		more++
+	}
+	p.classes.surplus(like.Class, -more)
+	p.endStranded()
+	return nil
+}
+
+// remove tells the policy that a slot leaves.
+func (p *Pool) remove(s *slot) error {
+	err := p.observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: s.ID}})
+	if err == nil {
+		s.leaving = true
+	}
+	return err
 }
 
 // Drain takes a slot away as soon as it is idle. It returns an error if there is no such slot, or it
@@ -189,6 +244,7 @@ func (p *Pool) takeAway(id sojourn.SlotID, now bool) error {
 	}
 	s := p.slots[id]
 	s.leaving = true
+	p.classes.surplus(s.Class, p.classes.tooMany[s.Class]-1)
 	switch {
 	case s.a == nil:
 		p.forgetSlot(s)

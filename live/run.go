@@ -159,6 +159,9 @@ func (p *Pool) ended(a *attempt, store func(), err error) {
 	if err == nil && h.err == nil && h.completeWith(h.left-1) {
 		p.recordEnd(h, nil)
 	}
+	if n := p.classes.tooMany[s.Class]; n > 0 && !s.leaving && p.remove(s) == nil { // before another task starts here
+		p.classes.surplus(s.Class, n-1)
+	}
 	p.must(ev)
 	p.announce.task(TaskEnded, a, err)
 	s.a = nil

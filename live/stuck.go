@@ -13,6 +13,19 @@ type classes struct {
 	slots   [sojourn.MaxClasses]int  // those that leave included, as long as they are busy
 	lacking [sojourn.MaxClasses]bool // the observer was told that a job needs slots of the class, of which there are none
 	emptied bool                     // some class has none any more, and nobody has looked since
+	tooMany map[sojourn.Class]int    // busy slots that leave when they are idle, whichever these are; none is 0
+}
+
+// surplus says how many busy slots of a class are too many.
+func (c *classes) surplus(class sojourn.Class, n int) {
+	if n <= 0 {
+		delete(c.tooMany, class)
+		return
+	}
+	if c.tooMany == nil {
+		c.tooMany = map[sojourn.Class]int{}
+	}
+	c.tooMany[class] = n
 }
 
 func (c *classes) add(class sojourn.Class) {
