@@ -6,10 +6,21 @@
 //	sojourn.Job{ID: 1, Release: at, ...}             // no task starts before the instant at
 //	sojourn.Job{ID: 2, Sequence: "account 7", ...}   // runs alone among the jobs of that Sequence
 //
+// or if several limits hold at a time, such as two jobs of each tenant and five licences of one program for all:
+//
+//	p := release.New(policy,
+//		release.Limit{Max: 2, Of: func(j *sojourn.Job) string { return j.Pool }},
+//		release.Limit{Max: 5, Of: func(j *sojourn.Job) string { if j.Name == "matlab" { return "licence" }; return "" }})
+//
 // A job is released when its [sojourn.Job.Release] has come (TestRelease) and all jobs of its [sojourn.Job.Sequence]
 // that arrived before it have ended (TestSequence). Only then does the policy inside learn of it, as if it had arrived
 // at that instant (TestFacts). So it gains no age while it waits, gets no share, and takes no slot. A job that
 // waits for its release time holds back the later ones of its Sequence; so does one that waits for a retry.
+//
+// With limits, a job also needs room in each [Limit] that applies to it, in all at once (TestLimits). So no two jobs wait for each
+// other's room, and who waits for a licence keeps no place of its tenant. It counts from its release until it has ended, also while it
+// waits inside for a slot: name all limits here, and not some of them as pools of the policy inside, or jobs that may not start there
+// keep licences that others could use. Which of the jobs that wait is released follows from their arrival, and not from the policy.
 //
 // If the policy inside refuses jobs, it is asked when a job arrives, as if the job were released at once. A job that
 // was accepted is not refused later: if the policy inside refuses it when it is released, the policy adopts it, and
@@ -22,7 +33,8 @@
 // A journal goes around it: journal.Open(store, release.New(policy), options). Then what waits is durable, too.
 //
 // Costs: the account of slots and jobs is kept twice. Besides, an event takes O(log n) for n jobs that wait, and a
-// release what the arrival of the job takes.
+// release what the arrival of the job takes. A job that waits for room costs nothing until there is some: then the first one is
+// looked at, and the next ones only while those before wait for another limit.
 //
 // Tier: kit.
 package release

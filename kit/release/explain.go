@@ -11,7 +11,7 @@ import (
 // An explainer ranks the jobs that wait behind the others, and says what they wait for.
 type explainer struct{ p *policy }
 
-// AppendRanking ranks the jobs that wait by release time behind the others.
+// AppendRanking ranks the jobs that wait, by release time, behind the others.
 func (e explainer) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	in, _ := sojourn.As[sojourn.Explainer](e.p.in.Policy)
 	dst = in.AppendRanking(dst)
@@ -48,6 +48,9 @@ func (e explainer) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 func (p *policy) why(j *ledger.Job[job]) string {
 	if b := j.Data.before; b != nil {
 		return fmt.Sprintf("waits for job %d, the one before it in sequence %q", b.Spec().ID, j.Spec().Sequence)
+	}
+	if b := j.Data.at; b != nil {
+		return fmt.Sprintf("waits until fewer than %d jobs of %q are released", b.max, b.key.of)
 	}
 	return fmt.Sprintf("waits for its release time, in %v", j.Spec().Release.Sub(p.ledger.Now()))
 }

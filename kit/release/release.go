@@ -15,10 +15,13 @@ import (
 type policy struct {
 	in       inside.Guest
 	supports sojourn.Features
+	limits   []Limit
 
 	ledger ledger.Ledger[job]
 	due    *heap.Heap[due]  // jobs that wait for an instant, by handle
 	lines  map[string]*line // of each Sequence of live jobs
+	bounds map[key]*bound   // of live jobs
+	freed  []*bound         // those from which a released job has gone by the event; empty after it
 }
 
 // added are the features that a policy adds.
@@ -28,6 +31,9 @@ const added = sojourn.FeatureRelease | sojourn.FeatureSequence
 type job struct {
 	released     bool             // the policy inside knows it
 	before, next *ledger.Job[job] // its neighbours in the line of its Sequence
+	bounds       []*bound         // by the limits that apply to it
+	at           *bound           // where it waits for room; nil if it does not
+	place        int              // in at.parked
 }
 
 // A line is the live jobs of a Sequence, in the order in which they arrived.
@@ -46,11 +52,11 @@ func (d due) less(other due) bool {
 	return d.seq < other.seq
 }
 
-// New returns a policy that holds jobs back from p until they are released. p is new: nothing was reported to it. From then on it is
-// used only through this policy, which is also a [sojourn.Supporter], a [sojourn.Waker], a [sojourn.Snapshotter], and each other
-// optional interface of package sojourn that p is.
-func New(p sojourn.Policy) sojourn.Policy {
-	r := &policy{in: inside.New("release", p), supports: sojourn.Supports(p) | added}
+// New returns a policy that holds jobs back from p until they are released, and there is room in all limits. p is new: nothing was
+// reported to it. From then on it is used only through this policy, which is also a [sojourn.Supporter], a [sojourn.Waker], a
+// [sojourn.Snapshotter], and each other optional interface of package sojourn that p is. Limits may change when a snapshot is restored.
+func New(p sojourn.Policy, limits ...Limit) sojourn.Policy {
+	r := &policy{in: inside.New("release", p), supports: sojourn.Supports(p) | added, limits: limits}
 	r.reset()
 	return r
 }
@@ -59,6 +65,7 @@ func (p *policy) reset() {
 	p.ledger = ledger.Ledger[job]{Supports: p.supports}
 	p.due = heap.New(due.less, func(d due) (hi, lo uint64) { return uint64(d.at), d.seq })
 	p.lines = map[string]*line{}
+	p.bounds, p.freed = map[key]*bound{}, nil
 }
 
 // Supports implements [sojourn.Supporter]: what the policy inside knows, and releases and sequences.
@@ -69,7 +76,8 @@ func (p *policy) Observe(ev sojourn.Event) error {
 	if err := p.ledger.Check(&ev); err != nil {
 		return err
 	}
-	if err := p.pass(&ev); err != nil {
+	holds := (ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted) && p.holds(&ev)
+	if err := p.pass(&ev, holds); err != nil {
 		return inside.Refused(&ev, err)
 	}
 	c := p.ledger.Apply(&ev)
@@ -78,19 +86,21 @@ func (p *policy) Observe(ev sojourn.Event) error {
 	case c.Ended:
 		p.leave(c.Job)
 	case ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted:
-		p.enter(c.Job)
+		p.enter(c.Job, !holds)
 	case ev.Kind == sojourn.JobRevised:
+		p.bind(c.Job)
 		p.file(c.Job)
 	}
+	p.releaseFreed()
 	p.releaseDue()
 	return nil
 }
 
 // pass reports an event to the policy inside if it may know of it, and else that time has passed.
-func (p *policy) pass(ev *sojourn.Event) error {
+func (p *policy) pass(ev *sojourn.Event, holds bool) error {
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted:
-		if p.holds(ev) {
+		if holds {
 			return p.admit(ev)
 		}
 		return p.in.Observe(told(*ev))
@@ -125,7 +135,7 @@ func (p *policy) about(ev *sojourn.Event) *ledger.Job[job] {
 
 // holds reports whether a job that arrives has to wait.
 func (p *policy) holds(ev *sojourn.Event) bool {
-	return ev.Job.Release > ev.At || ev.Job.Sequence != "" && p.lines[ev.Job.Sequence] != nil
+	return ev.Job.Release > ev.At || ev.Job.Sequence != "" && p.lines[ev.Job.Sequence] != nil || p.limited(ev.Job, ev.At)
 }
 
 // admit asks whether the policy inside would take a job that waits, and lets the time pass to the event if it does.
@@ -150,8 +160,8 @@ func told(ev sojourn.Event) sojourn.Event {
 	return ev
 }
 
-// enter gives a job that has arrived its place.
-func (p *policy) enter(j *ledger.Job[job]) {
+// enter gives a job that has arrived its place. The policy inside may know it already.
+func (p *policy) enter(j *ledger.Job[job], released bool) {
 	spec := j.Spec()
 	if name := spec.Sequence; name != "" {
 		switch l := p.lines[name]; l {
@@ -161,9 +171,8 @@ func (p *policy) enter(j *ledger.Job[job]) {
 			j.Data.before, l.last.Data.next, l.last = l.last, j, j
 		}
 	}
-	if j.Data.before == nil && spec.Release <= p.ledger.Now() {
-		j.Data.released = true
-	}
+	j.Data.released = released
+	p.bind(j)
 	p.file(j)
 }
 
@@ -179,6 +188,7 @@ func (p *policy) file(j *ledger.Job[job]) {
 // leave takes a job that has ended out, and lets the next one of its Sequence have its place.
 func (p *policy) leave(j *ledger.Job[job]) {
 	p.due.Remove(j.Handle())
+	p.unbind(j, j.Data.bounds)
 	name := j.Spec().Sequence
 	if name == "" {
 		return
@@ -201,7 +211,7 @@ func (p *policy) leave(j *ledger.Job[job]) {
 	}
 }
 
-// releaseDue releases the jobs whose instant has come.
+// releaseDue releases the jobs whose instant has come, if there is room.
 func (p *policy) releaseDue() {
 	for {
 		d, ok := p.due.MinKey()
@@ -209,14 +219,19 @@ func (p *policy) releaseDue() {
 			return
 		}
 		h, _ := p.due.Min()
-		p.release(p.ledger.ByHandle(h), p.ledger.Now())
+		j := p.ledger.ByHandle(h)
+		if p.due.Remove(h); !p.park(j) {
+			p.release(j, p.ledger.Now())
+		}
 	}
 }
 
 // release tells the policy inside a job that has waited, which may not be refused any more.
 func (p *policy) release(j *ledger.Job[job], now sojourn.Time) {
 	p.due.Remove(j.Handle())
+	p.unpark(j)
 	j.Data.released = true
+	p.count(j)
 	ev := sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: j.Spec().Without(added)}
 	if p.in.Observe(ev) != nil {
 		ev.Kind = sojourn.JobAdopted

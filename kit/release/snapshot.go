@@ -35,12 +35,12 @@ func (p *policy) UnmarshalBinary(data []byte) error {
 		p.ledger.Restore(r)
 		for _, j := range p.inOrder() {
 			released := r.Bool()
-			p.enter(j)
-			r.Check(released || !j.Data.released, "a job waits for nothing")
+			p.enter(j, released)
+			waits := j.Data.before != nil || j.Spec().Release > p.ledger.Now() || len(j.Data.bounds) > 0
+			r.Check(released || waits, "a job waits for nothing")
 			r.Check(released || j.Running() == 0 && !j.Cancelled(), "a job waits that runs")
-			j.Data.released = released
-			p.file(j)
 		}
+		p.parkDue()
 		r.Binary(&saved)
 	})
 	if err != nil {
