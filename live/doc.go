@@ -16,6 +16,25 @@
 //
 // Tier: stable.
 //
+// # Example
+//
+// Eight slots work on a batch of 800 tasks of a second each when a job of one task of 50 ms comes. It is done after 99.55 s
+// behind a channel, or under fifo, and after 0.55 s under leastwork, when the next slot is free (TestShortJobBehindABatch).
+//
+// # Promises
+//
+//	each task runs, one at a time in a slot, when the phases that it waits for are done TestPhases
+//	slots come and go while tasks run, and no task is lost                              TestSlots
+//	a task that panics or ends its goroutine has failed, and its slot goes on           TestPanicAndGoexit
+//	a task that fails runs again as often as Retry says                                 TestRetries
+//	a task that was preempted runs again, which is no failure; one that is pinned stays TestPreemption, TestPin
+//	a task that ignores its context loses its slot after the grace                      TestTaskThatIgnoresItsContext
+//	Parallelism, Priority, Release, Sequence hold                                       TestParallelism, TestPriority, TestReleaseAndSequence
+//	what the policy does not know is refused, or dropped if Options.Drop says so        TestReleaseIsRefused, TestDrop
+//	under a journal no job that was accepted is lost, whenever the process is killed    TestKilled
+//	of each job OnEnd is called until it has returned nil; a Key is one job             TestOnEnd, TestKey
+//	who waits for what cannot come is told so                                           TestDeadlock, TestClassWithoutSlots
+//
 // A [Job] has phases of tasks. A phase waits for the one before it, or for those that it names.
 // [Collect] makes a phase whose tasks return values, and [Results.All] iterates over the values. Package driver
 // is for those who have workers of their own.
@@ -54,8 +73,7 @@
 //
 // A job that needs slots of a class of which there are none waits for them, until the pool is closed.
 // A task that waits for a job of its own pool keeps its slot, and so the job may wait for that slot. Both are a note,
-// [JobStuck], and no error: slots may be added. Values that nobody reads hold nothing up. A pool does not bound the number of
-// jobs: the caller knows how many may wait.
+// [JobStuck], and no error: slots may be added. Values that nobody reads hold nothing up.
 //
 // # Jobs that survive the process
 //
@@ -135,6 +153,12 @@
 // # Cost
 //
 // There is no goroutine that hands out work. The one that ends a task takes the lock of the
-// pool, reports the end, and gets the next task for its slot. An idle slot has no goroutine. In the
-// module benchmarks, `go run ./noop` prints the processor time of a task that does nothing.
+// pool, reports the end, and gets the next task for its slot. An idle slot has no goroutine. What that takes beside
+// a channel is in docs/cost.md: in the module benchmarks, `go run ./noop` prints the processor time of a task that does nothing.
+//
+// # When it is wrong
+//
+// Work of less than some microseconds a task is cheaper through a channel, in batches. Work in other processes belongs to package driver, and
+// queues of Redis, PostgreSQL or NATS to the module connect/gate. A pool bounds neither what waits, unless Options.MaxWaiting says so, nor the memory of what
+// runs; and Go cannot stop a function that looks at no context.
 package live
