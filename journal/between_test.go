@@ -74,3 +74,48 @@ func TestFollowCompacted(t *testing.T) {
 		worked(t, standby.Close())
 	}
 }
+
+// follows opens a journal in a folder for a process that leads, and for a standby.
+func follows(t *testing.T, o Options) (leader, standby *Journal) {
+	t.Helper()
+	dir := t.TempDir()
+	leader, _ = shares(t, dir, o)
+	standby, _ = shares(t, dir, Options{})
+	return leader, standby
+}
+
+// The one that leads takes an earlier state back, and goes on from it: so does a standby, though the segment before is still there.
+func TestFollowEarlierState(t *testing.T) {
+	leader, standby := follows(t, Options{Keep: true})
+	early, err := leader.AppendBinary(nil)
+	worked(t, err)
+	worked(t, leader.Observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1}}))
+	worked(t, leader.Write())
+	if err := standby.Follow(); !errors.Is(err, ErrLocked) {
+		t.Fatal(err)
+	}
+	worked(t, leader.UnmarshalBinary(early))
+	worked(t, leader.Observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 2}}))
+	want := all(leader)
+	worked(t, leader.Close())
+	worked(t, standby.Follow())
+	if got := all(standby); got != want {
+		t.Errorf("the standby has\n%s\nwant\n%s", got, want)
+	}
+	worked(t, standby.Close())
+}
+
+// What was attached to a job whose arrival was never written is forgotten when a standby takes over, as when Open restores it, whatever the ID.
+func TestFollowNoArrival(t *testing.T) {
+	leader, standby := follows(t, Options{})
+	worked(t, leader.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 5, Phases: []sojourn.Phase{{Tasks: 1}}}}))
+	for _, id := range []sojourn.JobID{3, 5, 7} {
+		worked(t, leader.Attach(id, []byte("x")))
+	}
+	worked(t, leader.Close())
+	worked(t, standby.Follow())
+	if standby.Attached(3) != nil || standby.Attached(5) == nil || standby.Attached(7) != nil {
+		t.Errorf("attached: %v, want something at job 5 alone", standby.owned)
+	}
+	worked(t, standby.Close())
+}

@@ -177,6 +177,7 @@ func (l *log) lead(sync bool) {
 		l.spare = buf[:0]
 	}
 	l.cond.Broadcast()
+	l.yield() // the last error may have come meanwhile
 }
 
 // write appends data to the segment, and what it knows to be synced before.

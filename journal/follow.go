@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"strings"
 
@@ -402,7 +401,7 @@ func (y *standby) lead(j *Journal) error {
 		return y.restore(j, list)
 	}
 	g.data, g.from = data, 0
-	maps.DeleteFunc(j.owned, func(id sojourn.JobID, _ []byte) bool { return id > j.head.maxJob }) // its arrival may be what was torn
+	j.owned.prune(j.acc) // the arrival of a job may be what was torn
 	j.restored.Segment = last
 	if j.opts.Policy != "" {
 		j.head.name = j.opts.Policy
