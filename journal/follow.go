@@ -294,7 +294,7 @@ func (y *standby) load(j *Journal, number uint64) error {
 	if err := y.renew(); err != nil {
 		return err
 	}
-	if _, err := y.store.ReadAt(number, make([]byte, 1), 0); err != nil { // so that the next ReadAt says whether it was replaced after it was read
+	if _, err := y.store.ReadAt(number, make([]byte, 1), 0); err != nil && err != io.EOF { // so that the next ReadAt says whether it was replaced after it was read
 		return err
 	}
 	c, err := openChain(y.store, number)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"strings"
@@ -268,5 +269,70 @@ func TestRemoveSaysWhoLeads(t *testing.T) {
 	}
 	if err := a.Append(2, []byte("z")); err != nil {
 		t.Errorf("a: %v", err)
+	}
+}
+
+// Who was stopped for a while hears the rest of a segment no more, because it has its state and its messages were purged. Until it hears that, it
+// does not take the segment for whole because the next one is there.
+func TestBehind(t *testing.T) {
+	e := newEngine(t)
+	s := e.open(t, Options{})
+	s.messages.Stop()
+	hears := func(seq uint64, subject, kind, data string, pending uint64) {
+		s.hears(message{seq, s.prefix + subject, nats.Header{headKind: {kind}, headFirst: {"1"}, headLeft: {"0"}}, []byte(data)}, pending)
+	}
+	reads := func(segment uint64, offset int64) (string, error) {
+		b := make([]byte, 10)
+		n, err := s.ReadAt(segment, b, offset)
+		return string(b[:n]), err
+	}
+	hears(1, "1", kindCreate, "ab", 0)
+	if got, err := reads(1, 0); got != "ab" || err != io.EOF {
+		t.Errorf("segment 1: %q, %v", got, err)
+	}
+	hears(3, "2", kindCreate, "next", 1) // message 2, which was the end of segment 1, is purged
+	if got, err := reads(2, 0); got != "" || err == nil {
+		t.Errorf("segment 2 is there already: %q, %v", got, err)
+	}
+	hears(4, "1", kindCreate, "state", 0)
+	if _, err := reads(1, 2); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("segment 1: %v, want that it is another one", err)
+	}
+	if got, _ := reads(2, 0); got != "next" {
+		t.Errorf("segment 2: %q", got)
+	}
+	hears(5, "2", kindAppend, "!", 1)
+	if got, _ := reads(2, 4); got != "" {
+		t.Errorf("segment 2 has %q more already", got)
+	}
+	s.mu.Lock()
+	s.heard, s.book.free = time.Time{}, true
+	s.book.last = 0 // as in the stream
+	s.mu.Unlock()
+	lead(t, s)
+	if got, _ := reads(2, 4); got != "!" {
+		t.Errorf("who leads has heard all, but reads %q", got)
+	}
+}
+
+// The last message of the stream is gone before a store has heard of it: it leads all the same.
+func TestLastMessageGone(t *testing.T) {
+	e := newEngine(t)
+	a, b := e.open(t, Options{Lease: time.Hour}), e.open(t, Options{})
+	b.mu.Lock()
+	b.messages.Stop()
+	b.mu.Unlock()
+	lead(t, a)
+	if err := a.stream.DeleteMsg(bg, a.book.last); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Lead(); !errors.Is(err, journal.ErrLocked) {
+		t.Fatalf("the first try: %v", err)
+	}
+	b.mu.Lock()
+	b.heard = time.Time{}
+	b.mu.Unlock()
+	if err := b.Lead(); err != nil {
+		t.Errorf("the second try: %v", err)
 	}
 }

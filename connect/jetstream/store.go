@@ -35,6 +35,7 @@ type store struct {
 	heard    time.Time // when a message came, or this process was not connected
 	messages js.MessagesContext
 	leads    bool
+	behind   bool          // more messages were in the stream when the last one came, and those between may be purged
 	unsure   bool          // a message may be in the stream that is not in the book
 	lost     error         // another one leads, or it is closed
 	deaf     bool          // it does not lead any more, and does not follow yet
@@ -105,11 +106,7 @@ func (s *store) follow(ctx context.Context) error {
 			if err != nil {
 				continue
 			}
-			s.mu.Lock()
-			if !s.leads && meta.Sequence.Stream > s.book.last {
-				s.enter(message{meta.Sequence.Stream, m.Subject(), m.Headers(), m.Data()})
-			}
-			s.mu.Unlock()
+			s.hears(message{meta.Sequence.Stream, m.Subject(), m.Headers(), m.Data()}, meta.NumPending)
 			if waits && meta.NumPending == 0 {
 				waits = false
 				close(caught)
@@ -124,6 +121,15 @@ func (s *store) follow(ctx context.Context) error {
 	case <-ctx.Done():
 		messages.Stop()
 		return context.Cause(ctx)
+	}
+}
+
+// hears enters a message after which so many more were in the stream.
+func (s *store) hears(m message, pending uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.behind = pending > 0 && !s.leads; !s.leads && m.seq > s.book.last {
+		s.enter(m)
 	}
 }
 
@@ -168,9 +174,8 @@ func (s *store) Lead() error {
 		s.skip()
 		return fmt.Errorf("jetstream: %w: %w", err, journal.ErrLocked)
 	}
-	s.leads = true
+	s.leads, s.behind = true, false
 	s.book.leader, s.book.who, s.book.free, s.book.last = s.id, s.who, false, ack
-	clear(s.book.groups)
 	s.messages.Stop()
 	s.stop = make(chan struct{})
 	go s.beat(s.stop)
@@ -395,6 +400,10 @@ func (s *store) Read(segment uint64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.read(segment, c)
+}
+
+func (s *store) read(segment uint64, c content) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	gone := func() error { return visible.Errorf("%s: %w", s.Name(segment), fs.ErrNotExist) } // it was replaced or removed meanwhile
@@ -443,7 +452,8 @@ func (s *store) Read(segment uint64) ([]byte, error) {
 	return data, nil
 }
 
-// ReadAt reads from what is kept of the end of a segment, or else all of it.
+// ReadAt reads from what is kept of the end of a segment, or else all of it. Messages of a segment are purged when it has its state or is removed. Who has not heard
+// of that yet may know the segment without its end, and the next one: so nothing is new until all was heard.
 func (s *store) ReadAt(segment uint64, b []byte, offset int64) (int, error) {
 	s.mu.Lock()
 	c := s.book.segments[segment]
@@ -455,6 +465,10 @@ func (s *store) ReadAt(segment uint64, b []byte, offset int64) (int, error) {
 		return 0, visible.Errorf("%s: %w", s.Name(segment), fs.ErrNotExist)
 	}
 	c.seen = c.first
+	if s.behind {
+		s.mu.Unlock()
+		return 0, io.EOF
+	}
 	from := c.size - int64(len(c.tail))
 	if offset >= from {
 		skip := min(offset-from, int64(len(c.tail)))
@@ -466,8 +480,9 @@ func (s *store) ReadAt(segment uint64, b []byte, offset int64) (int, error) {
 		}
 		return n, nil
 	}
+	known := *c
 	s.mu.Unlock()
-	data, err := s.Read(segment)
+	data, err := s.read(segment, known)
 	if err != nil {
 		return 0, err
 	}
