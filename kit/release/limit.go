@@ -11,7 +11,7 @@ import (
 // at once, and counts from its release until it has ended and none of its attempts runs. Of those that wait for room, the one that
 // arrived first goes first; one that still waits for another Limit keeps nobody back. [sojourn.TaskAdopted] tells of what runs already, and a
 // revision may give another key to a job that was released: both count, though the Limit is then exceeded
-// (TestLimits, TestLimitsAgainstOracle).
+// (TestLimits, TestLimitsAgainstOracle, TestLimitsAtAnInstant).
 type Limit struct {
 	// Max is how many jobs with the same key are released at a time. Zero means 1.
 	Max int

@@ -108,6 +108,20 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// A job whose instant has come goes before one that arrives at that instant.
+func TestLimitsAtAnInstant(t *testing.T) {
+	s := newScript(t, constructors.FIFO.Must(fifo.Options{}))
+	s.p = release.New(constructors.FIFO.Must(fifo.Options{}), limits()...)
+	s.arrive(0, &sojourn.Job{ID: 1, Name: "matlab", Release: 10})
+	s.arrive(10, &sojourn.Job{ID: 2, Name: "matlab"})
+	e, _ := sojourn.As[sojourn.Explainer](s.p)
+	for id, waits := range map[sojourn.JobID]bool{1: false, 2: true} {
+		if attrs, _ := e.Explain(id); strings.HasPrefix(attrs[0].String(), "why=waits until") != waits {
+			t.Errorf("job %d: %v, want one that waits for room: %v", id, attrs[0], waits)
+		}
+	}
+}
+
 // A waiter is what the oracle knows of a live job.
 type waiter struct {
 	spec     *sojourn.Job
