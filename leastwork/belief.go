@@ -2,10 +2,12 @@ package leastwork
 
 import (
 	"container/list"
+	"math/bits"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/option"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
 // A belief is what the tasks of one class of slot have taught: how long tasks take of which
@@ -34,6 +36,7 @@ type belief struct {
 	doubt    doubt // in told times
 
 	names names
+	seen  lengths // of the tasks that voted
 
 	round round // which jobs are still filed by what was believed before
 }
@@ -142,8 +145,12 @@ func (b *belief) vote(took, told time.Duration, name string) change {
 	}
 	if b.votes++; b.votes == maxVotes {
 		b.votes, b.sum, b.toldVotes, b.settled = b.votes/2, b.sum/2, b.toldVotes/2, b.settled/2
+		for i := range b.seen {
+			b.seen[i] /= 2
+		}
 	}
 	b.sum += y
+	b.seen.add(took)
 	b.miss(byClass, byClassOff)
 	b.miss(byName, byNameOff)
 	if told > 0 {
@@ -227,6 +234,25 @@ func prefer(first *bool, off, other octaves) {
 	} else {
 		*first = off*9 < other*8
 	}
+}
+
+// Lengths count times of tasks by octaves: [i] is how many have at most i binary digits in nanoseconds. Invariant: it
+// never decreases with i, and the last one is votes.
+type lengths [64]uint64
+
+// digits returns the binary digits of a time, from 1 to 63.
+func digits(d time.Duration) int { return bits.Len64(uint64(max(d, 1))) }
+
+func (l *lengths) add(d time.Duration) {
+	for i := digits(d); i < len(l); i++ {
+		l[i]++
+	}
+}
+
+// rank returns which part of the times is shorter. Those of the same octave count half.
+func (l *lengths) rank(d time.Duration) reserve.Rank {
+	i := digits(d)
+	return reserve.Rank{Num: l[i-1] + l[i], Den: 2 * l[len(l)-1]}
 }
 
 // Names are what is remembered of the names of jobs. No more than maxNames are: those that

@@ -54,6 +54,7 @@ type oraclePhase struct {
 
 type oracleBelief struct {
 	times, ratios               []float64 // votes, in octaves
+	seen                        []float64 // the times of the same, in nanoseconds
 	usual, bias                 float64
 	usualAt                     int     // how many votes were in when usual changed
 	told, ratio, name, class    float64 // the error of the guess
@@ -106,6 +107,7 @@ func fading(list []float64) float64 {
 func (b *oracleBelief) vote(took, told float64, name string) bool {
 	before := *b
 	y := math.Log2(max(took, 1))
+	b.seen = append(b.seen, max(took, 1))
 	usual := b.usual
 	if len(b.times) > 0 {
 		usual = mean(b.times)
@@ -327,17 +329,36 @@ func (o *oracle) file(j *oracleJob, ph *oraclePhase) {
 			j.level[c] = 0
 			continue
 		}
-		if !trusted {
-			j.level[c] = min(15, 15*r)
-			continue
+		if u /= float64(len(o.lengths[c])); !trusted {
+			if u = o.shorter(next); u >= 0.5 {
+				j.level[c] = min(15, 15*r)
+				continue
+			}
 		}
-		u /= float64(len(o.lengths[c]))
 		f := 1.0
 		if u < 0.5 {
 			f = math.Pow(u/(1-u), 2)
 		}
 		j.level[c] = 8.999 * f * (u + r) / (1 + f*r)
 	}
+}
+
+// shorter returns the part of the tasks that voted in lower octaves than the mean task that has finished of a phase, those of
+// its octave by half; 1 if none has.
+func (o *oracle) shorter(ph *oraclePhase) (u float64) {
+	if ph.samples == 0 {
+		return 1
+	}
+	own := math.Floor(math.Log2(math.Floor(ph.took / float64(ph.samples))))
+	for _, x := range o.belief(ph.spec.Class).seen {
+		switch x = math.Floor(math.Log2(x)); {
+		case x < own:
+			u++
+		case x == own:
+			u += 0.5
+		}
+	}
+	return u / float64(len(o.belief(ph.spec.Class).seen))
 }
 
 // unopposed reports whether a job runs four times as many tasks as it can start, these fit on the free

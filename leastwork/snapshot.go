@@ -1,6 +1,8 @@
 package leastwork
 
 import (
+	"math"
+
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -8,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 8} }
+func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 9} }
 
 // AppendBinary implements [sojourn.Snapshotter].
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
@@ -111,6 +113,9 @@ func (b *belief) save(w *snapshot.Writer) {
 	w.Bool(b.useRatio)
 	w.Bool(b.useNames)
 	w.Uint(uint64(b.doubt))
+	for i := range digits(math.MaxInt64) {
+		w.Uint(b.seen[i+1] - b.seen[i])
+	}
 	b.round.save(w)
 	b.names.save(w)
 }
@@ -129,6 +134,10 @@ func (b *belief) restore(r *snapshot.Reader) {
 	}
 	b.useTold, b.useRank, b.useRatio, b.useNames = r.Bool(), r.Bool(), r.Bool(), r.Bool()
 	b.doubt = doubt(r.Below(uint64(useless) + 1))
+	for i := range digits(math.MaxInt64) {
+		b.seen[i+1] = b.seen[i] + r.Below(maxVotes)
+	}
+	r.Check(b.seen[len(b.seen)-1] == b.votes, "not all lengths were counted")
 	b.round.restore(r)
 	b.names.restore(r)
 }

@@ -229,7 +229,8 @@ func weigh(work wide.Uint128, running int, spread bool, weight uint64) wide.Uint
 }
 
 // level returns at which level of the reserve a job is filed for slots of one class. Where told times
-// say which phases are long, it is at most 8: about half of the reserve.
+// say which phases are long, it is at most 8: about half of the reserve. Else it is so for phases that are known to be
+// short, since a task has finished that was shorter than most.
 func (p *Policy) level(j *ledger.Job[jobData], side *ledger.Side) int {
 	ph, running := &j.Data.phases[j.NextPhase(side)], side.Running()
 	b := p.beliefs.of(side.Class())
@@ -238,10 +239,15 @@ func (p *Policy) level(j *ledger.Job[jobData], side *ledger.Side) int {
 	switch {
 	case p.unopposed(j, side) && (!used || 4*rank.Num <= 3*rank.Den):
 		return 0
-	case !used || doubt == useless || !b.useRank:
-		return reserve.LevelUnknown(running)
+	case used && doubt != useless && b.useRank:
+		return told(rank, running)
+	case ph.samples > 0:
+		mean, _ := ph.took.QuoRem(wide.From64(ph.samples))
+		if u := b.seen.rank(time.Duration(mean.Lo)); 2*u.Num < u.Den {
+			return told(u, running)
+		}
 	}
-	return told(rank, running)
+	return reserve.LevelUnknown(running)
 }
 
 // unopposed reports whether free slots are enough for all that a job can start in one class, and no
