@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
+	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
@@ -13,7 +14,7 @@ import (
 // from a slot. J is the policy's data about a job in its ledger.
 type Index[J any] struct {
 	ledger *ledger.Ledger[J]
-	jobs   [][]*phase // by handle and phase; nil where there are no inputs
+	jobs   heap.Table[[]*phase] // by handle and phase; nil where there are no inputs
 	sites  map[sojourn.NodeID]*site
 	blocks map[uint32]*block // of watched phases, by ID
 	count  int               // of phases
@@ -223,10 +224,10 @@ func (x *Index[J]) HasInputs(j *ledger.Job[J], phase int) bool { return x.phase(
 
 // phase returns the index of a phase; nil if the phase has no inputs.
 func (x *Index[J]) phase(j *ledger.Job[J], phase int) *phase {
-	if int64(j.Handle()) >= int64(len(x.jobs)) || x.jobs[j.Handle()] == nil {
+	if int64(j.Handle()) >= int64(x.jobs.Len()) || *x.jobs.At(j.Handle()) == nil {
 		return nil
 	}
-	return x.jobs[j.Handle()][phase]
+	return (*x.jobs.At(j.Handle()))[phase]
 }
 
 // describe indexes the phases of a job that has arrived or was revised.
@@ -241,18 +242,17 @@ func (x *Index[J]) describe(j *ledger.Job[J]) {
 		}
 		if old != nil {
 			x.remove(old)
-			x.jobs[j.Handle()][i] = nil
+			(*x.jobs.At(j.Handle()))[i] = nil
 		}
 		if spec.Inputs.Len() == 0 {
 			continue
 		}
-		for int64(j.Handle()) >= int64(len(x.jobs)) {
-			x.jobs = append(x.jobs, nil)
+		x.jobs.Grow(int(j.Handle()) + 1)
+		phases := x.jobs.At(j.Handle())
+		if *phases == nil {
+			*phases = make([]*phase, j.NumPhases())
 		}
-		if x.jobs[j.Handle()] == nil {
-			x.jobs[j.Handle()] = make([]*phase, j.NumPhases())
-		}
-		x.jobs[j.Handle()][i] = x.add(spec, j.Phase(i))
+		(*phases)[i] = x.add(spec, j.Phase(i))
 	}
 }
 
@@ -271,15 +271,16 @@ func same(a, b sojourn.Inputs) bool {
 
 // forget drops a job that has no pending tasks any more.
 func (x *Index[J]) forget(j *ledger.Job[J]) {
-	if int64(j.Handle()) >= int64(len(x.jobs)) {
+	if int64(j.Handle()) >= int64(x.jobs.Len()) {
 		return
 	}
-	for _, p := range x.jobs[j.Handle()] {
+	phases := x.jobs.At(j.Handle())
+	for _, p := range *phases {
 		if p != nil {
 			x.remove(p)
 		}
 	}
-	x.jobs[j.Handle()] = nil
+	*phases = nil
 }
 
 // add indexes a phase.

@@ -30,7 +30,7 @@ func TestNothingIsKept(t *testing.T) {
 	check := func(when string, sites int) {
 		t.Helper()
 		phases := 0
-		for _, list := range x.jobs {
+		for _, list := range x.jobs.All() {
 			phases += len(list)
 		}
 		held := 0
@@ -48,7 +48,7 @@ func TestNothingIsKept(t *testing.T) {
 
 	revised := spec(1)
 	observe(sojourn.Event{Kind: sojourn.JobRevised, Job: revised})
-	if got, want := &x.jobs[j.Handle()][0].inputs.Of(0)[0], &revised.Phases[0].Inputs.Of(0)[0]; got != want {
+	if got, want := &(*x.jobs.At(j.Handle()))[0].inputs.Of(0)[0], &revised.Phases[0].Inputs.Of(0)[0]; got != want {
 		t.Error("the index keeps the inputs of a description that was replaced")
 	}
 
