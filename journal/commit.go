@@ -51,7 +51,8 @@ func (j *Journal) Flush() error { return j.Wait(j.End()) }
 // not the loss of power.
 func (j *Journal) Write() error { return j.note(j.log.advance(j.End(), false)) }
 
-// Close waits for all records, and closes the store. The journal takes no more.
+// Close waits for all records, and closes the store. The journal takes no more. If the store never answers, as
+// on a disk that is gone, neither does Close: a program that ends need not wait for it.
 func (j *Journal) Close() error {
 	j.following.Lock()
 	defer j.following.Unlock()
@@ -140,7 +141,7 @@ func (l *log) lead(sync bool) {
 	data, start := buf, end-int64(len(buf))
 	l.buf, l.spare, l.next, l.busy = l.spare[:0], nil, nil, true
 	l.taken = start
-	sync = sync || l.retry && len(l.tail)+len(buf) > mostTail
+	sync = sync || l.retry && l.tail.n+len(buf) > mostTail
 	l.mu.Unlock()
 	err := l.mend()
 	if next != nil && err == nil {
@@ -203,7 +204,8 @@ func (l *log) write(data []byte, sync bool) error {
 			l.torn = true
 			return err
 		}
-		l.synced, l.tail = l.size, l.tail[:0]
+		l.synced = l.size
+		l.tail.reset()
 	}
 	return nil
 }

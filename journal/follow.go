@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
@@ -35,6 +36,42 @@ type shared interface {
 	Leader() string
 	Yield()
 	ReadAt(segment uint64, b []byte, offset int64) (int, error)
+}
+
+// halfShared returns an error if a store says who leads, and has not all methods of a shared one.
+func halfShared(s Store) error {
+	if _, ok := s.(shared); ok {
+		return nil
+	}
+	var has, lacks []string
+	is := func(name string, ok bool) {
+		if ok {
+			has = append(has, name)
+		} else {
+			lacks = append(lacks, name)
+		}
+	}
+	_, ok := s.(interface{ Lead() error })
+	is("Lead", ok)
+	_, ok = s.(interface{ Leader() string })
+	is("Leader", ok)
+	_, ok = s.(interface {
+		ReadAt(segment uint64, b []byte, offset int64) (int, error)
+	})
+	is("ReadAt", ok)
+	_, ok = s.(interface{ Yield() })
+	is("Yield", ok)
+	if !slices.Contains(has, "Lead") && !slices.Contains(has, "Leader") { // a store of one process may have the others
+		return nil
+	}
+	list := func(names []string) string {
+		last := len(names) - 1
+		if last == 0 {
+			return names[0]
+		}
+		return strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return fmt.Errorf("journal: a %T has %s, but not %s: a store that several processes have open has all four", s, list(has), list(lacks))
 }
 
 // followed is a folder whose lock is waited for.
@@ -152,6 +189,9 @@ func (e *standbyError) Unwrap() []error { return []error{ErrLocked, e.why} }
 
 // Standby returns true: whoever calls Follow again may succeed.
 func (e *standbyError) Standby() bool { return true }
+
+// CanLead reports whether this process has not just tried in vain to take over.
+func (e *standbyError) CanLead() bool { return e.why == nil }
 
 // standBy makes a journal that follows.
 func (j *Journal) standBy(s shared, p sojourn.Policy) error {

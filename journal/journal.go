@@ -104,7 +104,7 @@ type log struct {
 	retry bool
 	stall *stallError // of the last call of lead, if it has failed
 	fails int         // calls that have failed
-	tail  []byte      // what was appended to the segment since it was synced; only who writes uses it
+	tail  tail        // what was appended to the segment since it was synced; only who writes uses it
 	torn  bool        // the end of the segment may be anything
 	taken int64       // position: in the store, or in tail
 	due   uint64      // segments before this one are to be removed
@@ -153,6 +153,9 @@ func Open(s Store, p sojourn.Policy, o Options) (*Journal, error) {
 	}
 	if err := account.New(p).Err(); err != nil {
 		return nil, visible.Errorf("journal: %w", err)
+	}
+	if err := halfShared(s); err != nil {
+		return nil, err
 	}
 	if o.SnapshotBytes == 0 {
 		o.SnapshotBytes = 8 << 20
@@ -264,7 +267,7 @@ func (j *Journal) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 func (j *Journal) appended(n int) {
 	l := &j.log
 	l.end += int64(n)
-	end, full := l.end, len(l.buf) >= overflow && l.stall == nil
+	end, full := l.end, len(l.buf) >= overflow && l.stall == nil && (!l.busy || l.end-l.written > mostUnwritten) // who writes may wait for the disk
 	busy, failing := l.next != nil || l.making, l.failing
 	if l.stall != nil && l.err == nil && l.end-l.durable > mostUnwritten {
 		l.abandon(failure(l.stall.err))

@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,9 +18,11 @@ type sick struct {
 	shared
 	lead, create, write error
 	lost                func(error)
+	tries               int // calls of Lead
 }
 
 func (s *sick) Lead() error {
+	s.tries++
 	if s.lead != nil {
 		return s.lead
 	}
@@ -118,6 +121,80 @@ func TestTakeoverFails(t *testing.T) {
 	})
 }
 
+// A standby that cannot take over tries it again after 4 more calls of Follow, then after 8, at the most after 2,048; and at once when
+// another process has led meanwhile.
+func TestTakeoverWaits(t *testing.T) {
+	dir := t.TempDir()
+	a, _ := shares(t, dir, Options{})
+	b, sick := shares(t, dir, Options{})
+	worked(t, a.Close())
+	sick.create = syscall.ENOSPC
+	var got []int
+	for waited := 0; len(got) < 12; {
+		before := sick.tries
+		if err := b.Follow(); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+		if waited++; sick.tries > before {
+			got, waited = append(got, waited-1), 0
+		}
+	}
+	want := []int{0, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 2048}
+	if !slices.Equal(got, want) {
+		t.Errorf("calls between tries: %d, want %d", got, want)
+	}
+	c, _ := shares(t, dir, Options{})
+	b.standby.left = 0
+	if err := b.Follow(); !errors.Is(err, ErrLocked) || errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("while another one leads: %v", err)
+	}
+	worked(t, c.Close())
+	sick.create = nil
+	worked(t, b.Follow())
+	worked(t, b.Close())
+}
+
+// A store that has some of the methods of one that several processes have open, and not all of them, is refused: otherwise it would be written to though
+// another process leads.
+func TestHalfShared(t *testing.T) {
+	whole, err := FollowFiles(t.TempDir())
+	worked(t, err)
+	leads := whole.(leader)
+	for _, tc := range []struct {
+		s    Store
+		want string
+	}{
+		{struct {
+			Store
+			leader
+		}{whole, leads}, "has Lead, but not Leader, ReadAt and Yield"},
+		{struct {
+			Store
+			leader
+			yielder
+		}{Store: whole, leader: leads}, "has Lead and Yield, but not Leader and ReadAt"},
+		{struct {
+			Store
+			named
+		}{Store: whole}, "has Leader, but not Lead, ReadAt and Yield"},
+	} {
+		if _, err := Open(tc.s, newFIFO(t), Options{}); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%v, want that it %s", err, tc.want)
+		}
+	}
+	worked(t, opened(t, whole, newFIFO(t), Options{}).Close())
+}
+
+type leader interface{ Lead() error }
+
+type yielder struct{}
+
+func (yielder) Yield() {}
+
+type named struct{}
+
+func (named) Leader() string { return "" }
+
 // Whoever asked is told once that a journal takes no more: because its store has failed for good, because another process leads though nothing is
 // written here, and because it was abandoned; but not when it is closed, nor after stop. Another process leads then, though nobody has called Close.
 func TestAfterFailure(t *testing.T) {
@@ -212,8 +289,8 @@ func TestClosedStandby(t *testing.T) {
 	b, _ := shares(t, dir, Options{})
 	worked(t, b.Close())
 	worked(t, a.Close())
-	if err := b.Follow(); !errors.Is(err, ErrClosed) {
-		t.Errorf("Follow: %v, want that it is closed", err)
+	if err := b.Follow(); !errors.Is(err, ErrClosed) || errors.Is(err, ErrLocked) {
+		t.Errorf("Follow: %v, want that it is closed, and not that it waits", err)
 	}
 	if err := b.Keep("k", nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("Keep: %v, want that it is closed", err)
@@ -221,4 +298,39 @@ func TestClosedStandby(t *testing.T) {
 	c, _ := shares(t, dir, Options{})
 	worked(t, c.Follow())
 	worked(t, c.Close())
+}
+
+// A mute store answers nothing until it is let go.
+type mute struct {
+	Store
+	wait chan struct{}
+}
+
+func (s mute) Sync(segment uint64) error {
+	<-s.wait
+	return s.Store.Sync(segment)
+}
+
+// A disk answers nothing any more while somebody writes: nobody waits for it to tell the policy something, and what was told is there when it answers.
+func TestDeadDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := mute{folderStore(t), make(chan struct{})}
+		j := opened(t, s, newFIFO(t), Options{Retry: true})
+		worked(t, j.Keep("k", []byte("x")))
+		go j.Flush()
+		synctest.Wait()
+		for range 10 {
+			worked(t, j.Keep("large", make([]byte, overflow)))
+		}
+		close(s.wait)
+		want := all(j)
+		worked(t, j.Close())
+		again, err := OpenFiles(s.Store.(*files).dir)
+		worked(t, err)
+		j = opened(t, again, newFIFO(t), Options{})
+		if got := all(j); got != want {
+			t.Errorf("then there are %d bytes, want %d", len(got), len(want))
+		}
+		worked(t, j.Close())
+	})
 }

@@ -5,6 +5,7 @@ import "fmt"
 const (
 	mostUnwritten = 64 << 20 // bytes that are kept in memory while the store fails
 	mostTail      = 8 << 20  // bytes that are written without a sync
+	tailPage      = 64 << 10 // bytes
 )
 
 // A stallError says that the store fails, and that the journal goes on: see Options.Retry.
@@ -19,10 +20,38 @@ func (e *stallError) Unwrap() error { return e.err }
 // Stalled returns true: whoever calls Wait, Flush or Write again may succeed.
 func (e *stallError) Stalled() bool { return true }
 
+// A tail is bytes in pages, so that nothing is copied when it grows.
+type tail struct {
+	pages [][]byte // each but the last one is full
+	n     int
+}
+
+func (t *tail) add(data []byte) {
+	t.n += len(data)
+	for len(data) > 0 {
+		last := len(t.pages) - 1
+		if last < 0 || len(t.pages[last]) == cap(t.pages[last]) {
+			t.pages = append(t.pages, make([]byte, 0, tailPage))
+			last++
+		}
+		page := &t.pages[last]
+		k := min(len(data), cap(*page)-len(*page))
+		*page, data = append(*page, data[:k]...), data[k:]
+	}
+}
+
+// reset makes the tail empty. It keeps a page.
+func (t *tail) reset() {
+	if t.n = 0; len(t.pages) > 0 {
+		clear(t.pages[1:])
+		t.pages = append(t.pages[:0], t.pages[0][:0])
+	}
+}
+
 // keepTail keeps what is about to be appended to the segment, in case that it cannot be synced.
 func (l *log) keepTail(data []byte) {
 	if l.retry {
-		l.tail = append(l.tail, data...)
+		l.tail.add(data)
 	}
 }
 
@@ -47,12 +76,15 @@ func (l *log) mend() error {
 			}
 			g.at += size
 		}
-		g.data = append(g.data, l.tail...)
+		for _, page := range l.tail.pages {
+			g.data = append(g.data, page...)
+		}
 		g.at = int64(len(g.data))
 		if err := l.renew(g); err != nil {
 			return err
 		}
-		l.torn, l.tail = false, l.tail[:0]
+		l.torn = false
+		l.tail.reset()
 	}
 	return l.trimDue()
 }

@@ -6,7 +6,7 @@ package journal
 // The store of [OpenFiles] keeps each segment in a file. Module connect/bolt has one on bbolt, connect/jetstream one
 // on NATS JetStream.
 //
-// A store that several processes have open, one of which leads, has these methods, too. Open then follows that process, see [Journal.Follow],
+// A store that several processes have open, one of which leads, has these methods, too, all of them (TestHalfShared). Open then follows that process, see [Journal.Follow],
 // and calls none that writes before Lead has returned nil. The process before can write no more from then on.
 //
 //	Lead() error   // so that this process may write; an error that wraps ErrLocked while another one may
