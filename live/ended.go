@@ -160,11 +160,13 @@ type record struct {
 // A calls calls OnEnd.
 type calls struct {
 	queue   line // to be told of for the first time
-	again   line // to be told of once more, or from a process before: after those
+	again   line // to be told of once more, or from a process before: in turn with those
 	running int  // calls that have not used up their time
 	quiet   chan struct{}
 	failed  int  // calls in a row
 	paused  bool // the last ones have failed: nothing is told again
+	turn    bool // it is the turn of the line again
+	owed    bool // a pause has ended, and nothing was told again since: there is no other one before that
 	ctx     context.Context
 	cancel  context.CancelFunc
 	stopped bool
@@ -317,16 +319,19 @@ func (p *Pool) forgetEnded(e *entry) {
 func (p *Pool) startCalls() {
 	c := &p.record.calls
 	for c.running < callsAtOnce && !c.stopped && p.stall.Load() == nil {
-		from := &c.queue
-		if from.n == 0 && (!c.paused || p.closed) {
-			from = &c.again
-		}
-		if from.n == 0 {
+		again := c.again.n > 0 && (!c.paused || p.closed) && (c.turn || c.queue.n == 0)
+		switch {
+		case again:
+			c.running++
+			c.turn, c.owed = false, false
+			go p.callOnEnd(c.again.pop())
+		case c.queue.n > 0:
+			c.running++
+			c.turn = true
+			go p.callOnEnd(c.queue.pop())
+		default:
 			return
 		}
-		e := from.pop()
-		c.running++
-		go p.callOnEnd(e)
 	}
 }
 
@@ -375,13 +380,13 @@ func (p *Pool) callOnEnd(e *entry) {
 		return
 	}
 	p.announce.tell(Note{Kind: EndUntold, At: p.d.Now(), Job: &sojourn.Job{ID: e.ID, Name: e.Name, Pool: e.Pool}, Err: err})
-	if c.failed++; !c.paused { // who is told may be away: do not ask again for each of a million jobs
+	if c.failed++; !c.paused && !c.owed { // who is told may be away: do not ask again for each of a million jobs
 		c.paused = true
 		retry := Retry{Backoff: 10 * time.Millisecond, MaxBackoff: time.Second}
 		time.AfterFunc(retry.wait(c.failed, 0), func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			c.paused = false
+			c.paused, c.turn, c.owed = false, true, true
 			p.startCalls()
 		})
 	}

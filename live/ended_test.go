@@ -476,3 +476,50 @@ func TestOnEndOfOthers(t *testing.T) {
 		_ = p.Close(ctx)
 	})
 }
+
+// More jobs end than OnEnd can be told of, and each third one is told in vain at first. Each of these is told again in the turn of the oldest that are due:
+// the last one waits for its second and then for those before it, of which at least one begins a second, and never for the new ones alone.
+func TestOnEndOverload(t *testing.T) {
+	for _, fails := range []int{3, 1} { // each third one, or each one
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			first, again, most := map[sojourn.JobID]time.Time{}, 0, time.Duration(0)
+			waits := 0 // for new ones, in the moment of a second call
+			p := must(live.New(newFIFO(), live.Options{Slots: 8, Remember: 1 << 20, OnEnd: func(_ context.Context, e live.Ended) error {
+				time.Sleep(20 * time.Millisecond) // four at a time: 200 a second
+				mu.Lock()
+				defer mu.Unlock()
+				at, twice := first[e.ID]
+				first[e.ID] = time.Now()
+				if !twice {
+					waits--
+					if e.ID <= 300 && int(e.ID)%fails == 0 {
+						return errors.New("in vain")
+					}
+					return nil
+				}
+				if waits == 0 {
+					t.Error("nothing new waits: this is no overload")
+				}
+				again++
+				most = max(most, time.Since(at))
+				return nil
+			}}))
+			for range 60 * 300 { // 300 a second
+				time.Sleep(time.Second / 300)
+				mu.Lock()
+				waits++
+				mu.Unlock()
+				must(p.Submit(bg, live.Job{Phases: []live.Phase{{Tasks: 1, Run: func(context.Context, live.Task) error { return nil }}}}))
+			}
+			mu.Lock()
+			if again != 300/fails || most > 15*time.Second {
+				t.Errorf("one of %d: %d were told again, after %v at most, want %d after 15 s at most", fails, again, most, 300/fails)
+			}
+			mu.Unlock()
+			ctx, cancel := context.WithCancel(bg)
+			cancel()
+			_ = p.Close(ctx)
+		})
+	}
+}

@@ -53,6 +53,9 @@ var (
 	// Submit, and changes, return this error and the store's. The first one to meet it is then made, and durable when the store
 	// works again (TestFirstChangeAtAFullDisk); the others change nothing. What ends waits in memory: Wait and OnEnd tell of it when
 	// it is durable. A Submit that had begun waits until its ctx ends; then it is not known whether there is a job (TestStall).
+	//
+	// A store that does not answer for 10 s, as on a disk that is gone, fails, too, until it answers. Who waits for it then goes on a second after
+	// its ctx has ended, and so do Close and Suspend (TestDeadDisk).
 	ErrStalled = errors.New("live: the store fails, and is tried again")
 
 	// ErrStandby: another process has the journal, and this pool follows it: journal.FollowFiles. It has no jobs, Submit and changes return this

@@ -68,8 +68,8 @@ func shakyPool(dir string, o live.Options, jo journal.Options) (*live.Pool, *jou
 	return must(live.New(j, o)), j, s
 }
 
-// A pool that writes nothing learns that another process has begun with its jobs: the context of its attempt ends. One whose journal fails lets a
-// standby go on, though nobody closes it.
+// A pool that writes nothing learns that another process has begun with its jobs: the context of its attempt ends, whether it has led from the
+// start or has taken over. One whose journal fails lets a standby go on, though nobody closes it.
 func TestLostLead(t *testing.T) {
 	for _, how := range []string{"another process leads", "the disk fails"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestLostLead(t *testing.T) {
 			a, ja, store := shakyPool(dir, live.Options{Slots: 1}, journal.Options{})
 			h := must(a.Submit(bg, live.Job{Handler: "waits", Phases: []live.Phase{{Tasks: 1}}}))
 			lead := newLeads()
-			b, jb, _ := shakyPool(dir, live.Options{Slots: 1, Observer: lead}, journal.Options{})
+			b, jb, second := shakyPool(dir, live.Options{Slots: 1, Observer: lead}, journal.Options{})
 			for h.Progress().Running == 0 {
 				time.Sleep(ms)
 			}
@@ -100,14 +100,18 @@ func TestLostLead(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s: the job does not go on", how)
 			}
+			second.lost(fmt.Errorf("c leads: %w", journal.ErrLocked))
+			soon, done := context.WithTimeout(bg, time.Minute)
+			defer done()
+			if err := again.Wait(soon); !errors.Is(err, journal.ErrLocked) || !errors.Is(b.Err(), journal.ErrLocked) {
+				t.Errorf("%s: then a third process leads: the job ends with %v, and the pool has %v", how, err, b.Err())
+			}
 			stop, cancel := context.WithCancel(bg)
 			cancel()
 			_ = a.Close(stop)
 			_ = ja.Close()
 			_ = b.Close(stop)
-			if err := jb.Close(); err != nil {
-				t.Error(err)
-			}
+			_ = jb.Close()
 		})
 	}
 }

@@ -47,9 +47,9 @@ type Options struct {
 	Probation time.Duration
 
 	// OnEnd, unless nil, is called for each job that has ended, when that is durable, until it has returned nil once: what it does
-	// may happen twice. Under a [Durable] policy this holds over restarts. After an error or a panic it is called again, after 1 s
-	// to 1 min and after those of which it is to be told first, so that one tenant whose receiver is away holds up nobody
-	// (TestOnEndOfOthers). At most four calls run at a time. The context of a call ends after a minute; a call that does not return
+	// may happen twice. Under a [Durable] policy this holds over restarts. After an error or a panic it is due again after 1 s to 1 min.
+	// Those that are due again and new ones take turns, so that neither holds up the other, under overload too (TestOnEndOfOthers,
+	// TestOnEndOverload); while calls fail, one that is due again begins each second. At most four calls run at a time. The context of a call ends after a minute; a call that does not return
 	// then holds up none but its own job. Close waits for the calls that are due, until its context ends (TestOnEnd).
 	OnEnd func(context.Context, Ended) error
 

@@ -38,8 +38,9 @@ type Pool struct {
 	broken    error                 // why a durable policy can be told nothing more
 	stall     atomic.Pointer[stall] // written with the lock; nil: the store works
 	stalled   error                 // of the latest stall
-	durable   atomic.Int64          // a position before which all is durable
-	leaving   context.Context       // ends when nobody waits for the store any more
+	answers   answers
+	durable   atomic.Int64    // a position before which all is durable
+	leaving   context.Context // ends when nobody waits for the store any more
 	leave     context.CancelFunc
 	announce  announcer
 	classes   classes

@@ -42,9 +42,9 @@ func (p *Pool) call(a *attempt) (store func(), err error) {
 		}
 	}()
 	if p.kept.d != nil && p.opt.UnsyncedStarts {
-		err = p.persist(a.ctx, p.kept.d.Write)
-	} else {
-		err = p.commit(a.ctx, a.pos)
+		err = p.persist(a.ctx, p.leaving, p.kept.d.Write)
+	} else if a.pos > p.durable.Load() {
+		err = p.persist(a.ctx, p.leaving, p.wait(a.pos))
 	}
 	if err != nil {
 		return nil, err

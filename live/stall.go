@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,7 +20,72 @@ type stall struct {
 const (
 	firstTry = 100 * time.Millisecond
 	mostWait = 5 * time.Second
+
+	mostSilent = 10 * time.Second // without an answer of the store, after which it counts as one that fails
+	lastAnswer = time.Second      // for which one is waited for when nobody needs it any more
 )
+
+// A silentError says that the store does not answer.
+type silentError struct{}
+
+func (silentError) Error() string { return fmt.Sprintf("live: it has not answered for %v", mostSilent) }
+
+// Stalled returns true: it may answer later.
+func (silentError) Stalled() bool { return true }
+
+// Answers are what the calls of the durable policy that wait for its store have heard.
+type answers struct {
+	n     atomic.Int64 // calls
+	heard atomic.Int64 // when the first of these began, or the last answer came: nanoseconds since 1970
+	armed atomic.Bool  // somebody looks
+}
+
+// ask calls the durable policy in a goroutine of its own, since its store may never answer, and returns its error. If ctx or that of Close ends first, it
+// does not wait for long.
+func (p *Pool) ask(ctx context.Context, call func() error) error {
+	done := make(chan error, 1)
+	if p.answers.n.Add(1) == 1 {
+		p.answers.heard.Store(time.Now().UnixNano())
+	}
+	if p.answers.armed.CompareAndSwap(false, true) {
+		time.AfterFunc(mostSilent, p.listen)
+	}
+	go func() {
+		err := call()
+		p.answers.heard.Store(time.Now().UnixNano())
+		p.answers.n.Add(-1)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	case <-p.leaving.Done():
+		ctx = p.leaving
+	}
+	late := time.NewTimer(lastAnswer)
+	defer late.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-late.C:
+		return fmt.Errorf("%w: it does not answer: %w", ErrStalled, context.Cause(ctx))
+	}
+}
+
+// listen begins a stall if the store has not answered for too long.
+func (p *Pool) listen() {
+	if p.answers.n.Load() == 0 {
+		p.answers.armed.Store(false)
+		return
+	}
+	silent := time.Since(time.Unix(0, p.answers.heard.Load()))
+	if silent >= mostSilent {
+		p.stalls(silentError{})
+		silent = 0
+	}
+	time.AfterFunc(mostSilent-max(silent, 0), p.listen)
+}
 
 // isStalled reports whether an error of a durable policy says that the store may work later: see [Durable].
 func isStalled(err error) bool {
@@ -81,7 +147,7 @@ func (p *Pool) commit(ctx context.Context, pos int64) error {
 	if pos <= p.durable.Load() {
 		return nil
 	}
-	return p.persist(ctx, p.wait(pos))
+	return p.persist(ctx, ctx, p.wait(pos))
 }
 
 // commitNow is commit for who has no ctx: it does not wait for a store that fails.
@@ -89,7 +155,9 @@ func (p *Pool) commitNow(pos int64) error {
 	if pos <= p.durable.Load() {
 		return nil
 	}
-	_, err := p.askStore(p.wait(pos))
+	ctx, cancel := context.WithTimeout(context.Background(), mostSilent)
+	defer cancel()
+	_, err := p.askStore(ctx, p.wait(pos))
 	return err
 }
 
@@ -110,13 +178,13 @@ func (p *Pool) mended(ctx context.Context, refused error) bool {
 		return false
 	}
 	c, _ := ctx.Value(contextKey{}).(*taskContext)
-	return c != nil && c.h.pool == p && p.persist(ctx, func() error { return nil }) == nil
+	return c != nil && c.h.pool == p && p.persist(ctx, ctx, func() error { return nil }) == nil
 }
 
-// persist is commit for a call of the durable policy.
-func (p *Pool) persist(ctx context.Context, call func() error) error {
+// persist is commit for a call of the durable policy, and for a second ctx, that of the call.
+func (p *Pool) persist(ctx, asking context.Context, call func() error) error {
 	for {
-		s, err := p.askStore(call)
+		s, err := p.askStore(asking, call)
 		if s == nil {
 			return err
 		}
@@ -132,13 +200,16 @@ func (p *Pool) persist(ctx context.Context, call func() error) error {
 
 // askStore calls the durable policy, if there is one and its store is not known to fail. It returns the stall that prevents it, or that the
 // call has begun, and its error.
-func (p *Pool) askStore(call func() error) (*stall, error) {
+func (p *Pool) askStore(ctx context.Context, call func() error) (*stall, error) {
 	if p.kept.d == nil {
 		return nil, nil
 	}
 	s := p.stall.Load()
 	if s == nil {
-		err := call()
+		err := p.ask(ctx, call)
+		if errors.Is(err, ErrStalled) { // ctx has ended
+			return nil, err
+		}
 		if s = p.stalls(err); s == nil {
 			return nil, p.checked(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -386,4 +387,91 @@ func TestWaitOfADurableEndAtAFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A silent store answers nothing while it is told to.
+type silent struct {
+	journal.Store
+	answers atomic.Pointer[chan struct{}] // closed when it does
+}
+
+func (s *silent) dead() (alive func()) {
+	c := make(chan struct{})
+	s.answers.Store(&c)
+	return func() { close(c) }
+}
+
+func (s *silent) Sync(segment uint64) error {
+	if c := s.answers.Load(); c != nil {
+		<-*c
+	}
+	return s.Store.Sync(segment)
+}
+
+// A disk answers nothing any more. Whoever waits for it goes on when its ctx has ended, Status says why nothing happens, Submit waits no longer than it takes to
+// learn that, and Close ends. If the disk answers after all, everything goes on.
+func TestDeadDisk(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			d := new(diary)
+			s := &stalled{d: d, dir: t.TempDir()}
+			store := &silent{Store: must(journal.OpenFiles(s.dir))}
+			s.j = must(journal.Open(store, newFIFO(), journal.Options{Retry: true}))
+			o := s.options()
+			o.Grace = time.Second
+			s.p = must(live.New(s.j, o))
+			h := must(s.p.Submit(bg, sleepJob))
+			time.Sleep(30 * time.Second)
+			alive := store.dead()
+			within := func(d time.Duration, f func(ctx context.Context) error) error {
+				ctx, cancel := context.WithTimeout(bg, d)
+				defer cancel()
+				begun := time.Now()
+				err := f(ctx)
+				if took := time.Since(begun); took > d+3*time.Second {
+					t.Errorf("it takes %v, and its context ends after %v", took, d)
+				}
+				return err
+			}
+			submit := func(ctx context.Context) error { _, err := s.p.Submit(ctx, sleepJob); return err }
+			if err := within(3*time.Second, submit); !errors.Is(err, live.ErrStalled) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Submit: %v", err)
+			}
+			time.Sleep(10 * time.Second)
+			if err := s.p.Status().Err; !errors.Is(err, live.ErrStalled) || !strings.Contains(err.Error(), "not answered for 10s") || !errors.Is(s.p.Err(), live.ErrStalled) {
+				t.Errorf("Status: %v", err)
+			}
+			for range 100 {
+				if err := within(0, func(context.Context) error { return submit(bg) }); !errors.Is(err, live.ErrStalled) {
+					t.Fatalf("then Submit: %v", err)
+				}
+			}
+			time.Sleep(time.Minute) // the task has returned meanwhile
+			if err := within(3*time.Second, h.Wait); !errors.Is(err, live.ErrStalled) || len(s.told) > 0 {
+				t.Errorf("Wait: %v; OnEnd was told of %v", err, s.told)
+			}
+			kinds := []live.NoteKind{live.PoolStalled}
+			if again {
+				alive()
+				synctest.Wait()
+				kinds = append(kinds, live.PoolMended)
+				if err := errors.Join(h.Wait(bg), submit(bg), s.p.Err()); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := within(5*time.Minute, s.p.Close); (err == nil) != again || !again && !errors.Is(err, live.ErrStalled) {
+				t.Errorf("Close: %v", err)
+			}
+			if !slices.Equal(s.notes.kinds, kinds) {
+				t.Errorf("the observer heard %v, want %v", s.notes.kinds, kinds)
+			}
+			if !again {
+				alive()
+			}
+			if err := s.j.Close(); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+		})
+	}
 }

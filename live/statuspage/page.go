@@ -28,8 +28,9 @@
 // origin makes a browser ask for is refused, unless its user goes to the page (TestOtherSites). Browsers say who asks over
 // HTTPS and to localhost only.
 //
-// /readyz answers 503, with the reason, if the pool is broken or a standby ([live.Pool.Err]), and 200 otherwise. It asks for no parameter and
-// looks at no job.
+// /readyz answers 503, with the reason, if the pool is broken or stalled ([live.Pool.Err]), and 200 otherwise, also if it is a standby that can take
+// over: so a deployment that replaces one process after the other goes on. /leadz answers 200 only in the process that leads and works, and otherwise
+// 503 with what /readyz says: it is for who sends requests to one of several processes. Both ask for no parameter and look at no job (TestStandbyPage).
 //
 // The page can also say when each job will start and finish. The pool then needs a policy in a [forecast.Watch], and the
 // page a way to make another policy of that kind, which it asks in simulations of what comes:
@@ -233,13 +234,19 @@ func Handler(p *live.Pool, options ...Option) http.Handler {
 	s.forecasts = newForecasts(&s.questions, s.board.rec)
 	s.stream = newStream(s.board)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := p.Err(); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		_, _ = io.WriteString(w, "ok\n") // the other side may be gone
-	})
+	for _, path := range []string{"/readyz", "/leadz"} {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+			text := "ok"
+			if err := p.Err(); err != nil {
+				if path == "/leadz" || !canLead(err) {
+					http.Error(w, err.Error(), http.StatusServiceUnavailable)
+					return
+				}
+				text = err.Error()
+			}
+			_, _ = io.WriteString(w, text+"\n") // the other side may be gone
+		})
+	}
 	mux.HandleFunc("GET /status.json", s.serveJSON)
 	mux.HandleFunc("GET /jobs.csv", s.serveCSV)
 	mux.HandleFunc("GET /page.js", func(w http.ResponseWriter, _ *http.Request) {
@@ -253,6 +260,12 @@ func Handler(p *live.Pool, options ...Option) http.Handler {
 		mux.HandleFunc("POST /act", s.serveAct)
 	}
 	return guarded(mux)
+}
+
+// canLead reports whether an error of a pool says that it is a standby that has tried to take over in vain neither now nor lately.
+func canLead(err error) bool {
+	var s interface{ CanLead() bool }
+	return errors.Is(err, live.ErrStandby) && (!errors.As(err, &s) || s.CanLead())
 }
 
 // asked returns the page that a request for data asks for, and the change. It answers if that is wrong, and returns nil.

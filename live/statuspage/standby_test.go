@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,12 +16,35 @@ import (
 	"github.com/sojourn-sched/sojourn/live/statuspage"
 )
 
-// The page of a standby says that it is one and who leads, /readyz answers 503 with the same, and streams go on. When it leads, the page is that of
-// the jobs.
+// A sharedStore is one that several processes have open.
+type sharedStore interface {
+	journal.Store
+	Lead() error
+	Leader() string
+	Yield()
+	ReadAt(segment uint64, b []byte, offset int64) (int, error)
+}
+
+// A sharedDisk is full at times.
+type sharedDisk struct {
+	sharedStore
+	full *atomic.Bool
+}
+
+func (d sharedDisk) Create(segment uint64, data []byte) error {
+	if d.full.Load() {
+		return errFull
+	}
+	return d.sharedStore.Create(segment, data)
+}
+
+// The page of a standby says that it is one and who leads, /leadz answers 503 with the same and /readyz 200, and streams go on. When it leads, the page is
+// that of the jobs, and both answer 200. A standby that finds that it cannot take over is not ready.
 func TestStandbyPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		open := func() (*journal.Journal, *live.Pool, http.Handler) {
+		var full atomic.Bool // for the process that follows
+		open := func(full *atomic.Bool) (*journal.Journal, *live.Pool, http.Handler) {
 			store, err := journal.FollowFiles(dir)
 			if err != nil {
 				t.Fatal(err)
@@ -29,7 +53,7 @@ func TestStandbyPage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			j, err := journal.Open(store, policy, journal.Options{})
+			j, err := journal.Open(sharedDisk{store.(sharedStore), full}, policy, journal.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,14 +67,16 @@ func TestStandbyPage(t *testing.T) {
 			}
 			return j, p, statuspage.Handler(p, statuspage.WithRecorder(r))
 		}
-		ja, a, _ := open()
+		ja, a, _ := open(new(atomic.Bool))
 		if _, err := a.Submit(t.Context(), live.Job{Name: "a job", Handler: "h", Phases: []live.Phase{{Tasks: 1}}}); err != nil {
 			t.Fatal(err)
 		}
-		jb, b, h := open()
-		ready, page, data := serve(h, "/readyz"), serve(h, "/"), serve(h, "/status.json")
-		if ready.Code != http.StatusServiceUnavailable || !strings.Contains(ready.Body.String(), "leads") {
-			t.Errorf("/readyz: %d %s", ready.Code, ready.Body)
+		jb, b, h := open(&full)
+		page, data := serve(h, "/"), serve(h, "/status.json")
+		for path, code := range map[string]int{"/readyz": http.StatusOK, "/leadz": http.StatusServiceUnavailable} {
+			if w := serve(h, path); w.Code != code || !strings.Contains(w.Body.String(), "leads") {
+				t.Errorf("%s: %d %s, want %d and who leads", path, w.Code, w.Body, code)
+			}
 		}
 		if text := page.Body.String(); page.Code != http.StatusOK || !strings.Contains(text, "Standby: ") || !strings.Contains(text, "leads") || strings.Contains(text, "The pool is broken") {
 			t.Errorf("the page is\n%s", text)
@@ -66,12 +92,20 @@ func TestStandbyPage(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_ = a.Suspend(ctx)
+		full.Store(true)
 		if err := ja.Close(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Second)
-		ready, page = serve(h, "/readyz"), serve(h, "/")
-		if text := page.Body.String(); ready.Code != http.StatusOK || strings.Contains(text, "Standby: ") || !strings.Contains(text, "a job") {
+		time.Sleep(time.Second)
+		for _, path := range []string{"/readyz", "/leadz"} {
+			if w := serve(h, path); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), errFull.Error()) {
+				t.Errorf("nobody leads, and the disk is full: %s %d %s", path, w.Code, w.Body)
+			}
+		}
+		full.Store(false)
+		time.Sleep(time.Hour)
+		ready, page := serve(h, "/readyz"), serve(h, "/")
+		if text := page.Body.String(); ready.Code != http.StatusOK || serve(h, "/leadz").Code != http.StatusOK || strings.Contains(text, "Standby: ") || !strings.Contains(text, "a job") {
 			t.Errorf("it leads: /readyz %d; the page is\n%s", ready.Code, text)
 		}
 		_ = b.Suspend(ctx)
