@@ -25,6 +25,19 @@
 // An attempt that runs in a process which was stopped goes on when that process does, until its context ends, beside the next attempt at the task, which
 // has another number. Let handlers use the number as a fencing token for what they change elsewhere, and watch their contexts.
 //
+// # Rights
+//
+// Who leads is what the stream says. So every client that may publish to sojourn.NAME.> can end the lead of a process and write into its journal, by accident too: give that right
+// to the processes of the journal alone, in an account of their own or by permissions. They publish to these subjects, and subscribe to _INBOX.> (TestRights):
+//
+//	sojourn.NAME.>
+//	$JS.API.STREAM.INFO.SOJOURN_NAME         $JS.API.CONSUMER.CREATE.SOJOURN_NAME.>
+//	$JS.API.STREAM.CREATE.SOJOURN_NAME       $JS.API.CONSUMER.MSG.NEXT.SOJOURN_NAME.*
+//	$JS.API.STREAM.MSG.GET.SOJOURN_NAME      $JS.API.CONSUMER.DELETE.SOJOURN_NAME.*
+//	$JS.API.STREAM.PURGE.SOJOURN_NAME
+//
+// Without STREAM.CREATE somebody else has to make the stream. PURGE removes what is not needed any more: without it the journal works, and grows.
+//
 // # What is durable
 //
 // What the server has acknowledged. With Replicas 3 that outlives any one machine. A single server syncs to its disk every two minutes, unless its

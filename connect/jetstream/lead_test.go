@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 	"github.com/sojourn-sched/sojourn/journal"
@@ -335,4 +336,93 @@ func TestLastMessageGone(t *testing.T) {
 	if err := b.Lead(); err != nil {
 		t.Errorf("the second try: %v", err)
 	}
+}
+
+// The rights that the documentation lists are enough, and a client without them changes nothing.
+func TestRights(t *testing.T) {
+	e := newEngine(t)
+	e.away()
+	e.options.Users = []*server.User{
+		{Username: "jobs", Permissions: &server.Permissions{Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}}, Publish: &server.SubjectPermission{Allow: []string{
+			"sojourn.test.>",
+			"$JS.API.STREAM.INFO.SOJOURN_test", "$JS.API.CONSUMER.CREATE.SOJOURN_test.>",
+			"$JS.API.STREAM.CREATE.SOJOURN_test", "$JS.API.CONSUMER.MSG.NEXT.SOJOURN_test.*",
+			"$JS.API.STREAM.MSG.GET.SOJOURN_test", "$JS.API.CONSUMER.DELETE.SOJOURN_test.*",
+			"$JS.API.STREAM.PURGE.SOJOURN_test",
+		}}}},
+		{Username: "other", Permissions: &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"sojourn.>", "$JS.API.>"}}}},
+	}
+	e.start(t)
+	refused := make(chan error, 100)
+	connect := func(user string) *nats.Conn {
+		conn := must(nats.Connect(e.ClientURL(), nats.UserInfo(user, ""), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if errors.Is(err, nats.ErrPermissionViolation) {
+				refused <- err
+			}
+		})))
+		t.Cleanup(conn.Close)
+		return conn
+	}
+	open := func(who string) *store {
+		s := must(Open(bg, connect("jobs"), "test", Options{Who: who})).(*store)
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	a, b := open("a"), open("b")
+	lead(t, a)
+	worked := func(errs ...error) {
+		t.Helper()
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+	}
+	worked(a.Create(1, []byte("x")), a.Append(1, []byte("y")), a.Create(2, nil), a.Create(2, []byte("z")), a.Remove(1))
+	other := connect("other")
+	worked(other.PublishMsg(&nats.Msg{Subject: "sojourn.test.lead", Header: nats.Header{headKind: {kindLead}, headWho: {"nobody"}, headLease: {"1h"}}}), other.Flush())
+	if err := <-refused; !strings.Contains(err.Error(), "sojourn.test.lead") {
+		t.Error(err)
+	}
+	worked(a.Append(2, []byte("!")), a.Close())
+	lead(t, b)
+	if got := string(must(b.Read(2))); got != "z!" {
+		t.Errorf("the next one has %q, want z!", got)
+	}
+	worked(b.Append(2, nil), b.Close())
+	for len(refused) > 0 {
+		t.Errorf("a right is missing: %v", <-refused)
+	}
+}
+
+// A journal that takes no more reads nothing more either, though it is not closed yet. When it is asked, it follows.
+func TestBrokenReadsNothing(t *testing.T) {
+	e := newEngine(t)
+	a, b := e.open(t, Options{Lease: time.Hour}), e.open(t, Options{Lease: time.Hour})
+	lead(t, a)
+	if err := a.Create(1, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	a.Yield() // the journal does that
+	lead(t, b)
+	for range 10 {
+		if err := b.Append(1, []byte("y")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	knows := func() uint64 {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.reading {
+			t.Error("it reads")
+		}
+		return a.book.last
+	}
+	if n := knows(); n >= b.book.last {
+		t.Errorf("it knows message %d", n)
+	}
+	_, _ = a.Segments()
+	waitFor(t, func() bool {
+		buf := make([]byte, 20)
+		n, _ := a.ReadAt(1, buf, 0)
+		return n == 11
+	})
 }

@@ -38,9 +38,10 @@ type store struct {
 	behind   bool          // more messages were in the stream when the last one came, and those between may be purged
 	unsure   bool          // a message may be in the stream that is not in the book
 	lost     error         // another one leads, or it is closed
-	deaf     bool          // it does not lead any more, and does not follow yet
-	quit     chan struct{} // closed by Close
 	told     func(error)   // of that
+	deaf     bool          // it does not lead any more, and does not follow yet
+	reading  bool          // it is about to follow
+	quit     chan struct{} // closed by Close
 	stop     chan struct{} // closed when it does not lead any more
 	ended    sync.WaitGroup
 }
@@ -152,6 +153,7 @@ func (s *store) enter(m message) {
 func (s *store) Lead() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.hear()
 	switch {
 	case s.lost != nil:
 		return s.lost
@@ -196,7 +198,8 @@ func (s *store) OnLost(f func(error)) {
 	}
 }
 
-// Yield lets another process lead, if none does yet, and follows it. It does not lead again before it has read what there is.
+// Yield lets another process lead, if none does yet. It follows when it is asked again, since a journal that has failed for good asks nothing more, and
+// does not lead again before it has read what there is.
 func (s *store) Yield() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,6 +213,14 @@ func (s *store) Yield() {
 	}
 	s.free()
 	s.leads, s.unsure, s.lost, s.deaf = false, false, nil, true
+}
+
+// hear follows again, if it does not yet, after it has led. The lock is held.
+func (s *store) hear() {
+	if !s.deaf || s.reading || s.lost != nil {
+		return
+	}
+	s.reading = true
 	s.ended.Go(func() {
 		for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -217,7 +228,7 @@ func (s *store) Yield() {
 			cancel()
 			if err == nil {
 				s.mu.Lock()
-				s.deaf = false
+				s.deaf, s.reading = false, false
 				s.mu.Unlock()
 				return
 			}
@@ -381,6 +392,7 @@ func (s *store) Name(segment uint64) string { return fmt.Sprintf("%s: segment %d
 func (s *store) Segments() ([]uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.hear()
 	return slices.Sorted(maps.Keys(s.book.segments)), nil
 }
 
@@ -456,6 +468,7 @@ func (s *store) read(segment uint64, c content) ([]byte, error) {
 // of that yet may know the segment without its end, and the next one: so nothing is new until all was heard.
 func (s *store) ReadAt(segment uint64, b []byte, offset int64) (int, error) {
 	s.mu.Lock()
+	s.hear()
 	c := s.book.segments[segment]
 	if c == nil || c.seen != 0 && c.seen != c.first {
 		if c != nil {
