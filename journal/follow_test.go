@@ -48,7 +48,9 @@ func (w *weak) Append(segment uint64, data []byte) error {
 func (w *weak) Create(segment uint64, data []byte) error {
 	w.mu.Lock()
 	old, pass := segment < w.newest, w.pass
-	w.newest = max(w.newest, segment)
+	if !w.fails { // otherwise there is none
+		w.newest = max(w.newest, segment)
+	}
 	w.mu.Unlock()
 	if old {
 		<-pass
