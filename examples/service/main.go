@@ -5,8 +5,8 @@
 //	curl -d '{"key":"1","tenant":"a","tasks":5,"ms":2000}' localhost:8080/jobs
 //	curl localhost:8080/jobs/1
 //
-// A client that gets no answer sends its request again, with the same key. What became of each job is appended to the file outcomes in
-// the folder, at least once. GET /status/ is a page of the pool, with forecasts.
+// Who gets no answer, or 503, sends the request again, with the same key. What became of each job is appended to the file outcomes in the folder, at least
+// once. /status/ is a page, with forecasts. A second process with the same folder is a standby, and answers 503 until the first one has gone.
 package main
 
 import (
@@ -23,6 +23,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -41,34 +42,26 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *dir, *addr, newPolicy, journal.OpenFiles); err != nil {
+	if err := run(ctx, *dir, *addr, newPolicy, journal.FollowFiles); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // newPolicy returns the policy that decides: tenants share by weight, and the jobs of one go by least work.
 func newPolicy() (sojourn.Policy, error) {
-	pools := map[string]fair.Pool{}
-	for tenant, weight := range map[string]float64{"a": 3, "b": 2, "c": 1} { //sojourn:unordered a map again
-		pools[tenant] = fair.Pool{Weight: weight, Policy: func() sojourn.Policy {
-			p, err := leastwork.New(leastwork.Options{})
-			if err != nil {
-				panic(err) // the zero Options are valid
-			}
-			return p
-		}}
+	inner := func() sojourn.Policy {
+		p, _ := leastwork.New(leastwork.Options{}) // the zero Options are valid
+		return p
 	}
+	pools := map[string]fair.Pool{"a": {Weight: 3, Policy: inner}, "b": {Weight: 2, Policy: inner}, "c": {Weight: 1, Policy: inner}}
 	return fair.New(fair.Options{Pools: pools, Strict: true})
 }
 
 // run serves until ctx ends. Then it leaves the jobs to the next process.
 func run(ctx context.Context, dir, addr string, newPolicy func() (sojourn.Policy, error), open func(string) (journal.Store, error)) (err error) {
 	policy, err := newPolicy()
-	if err != nil {
-		return err
-	}
-	store, err := open(filepath.Join(dir, "journal"))
-	if err != nil {
+	store, e := open(filepath.Join(dir, "journal"))
+	if err := errors.Join(err, e); err != nil {
 		return err
 	}
 	watch := forecast.New(policy)
@@ -80,22 +73,20 @@ func run(ctx context.Context, dir, addr string, newPolicy func() (sojourn.Policy
 		return errors.Join(err, store.Close())
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	outcomes, err := os.OpenFile(filepath.Join(dir, "outcomes"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
 	}
-	defer outcomes.Close()
-	work := worker{filepath.Join(dir, "ledger")}
-	recorder := statuspage.NewRecorder(live.Log(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))))
+	broken := make(failure, 2)
+	recorder := statuspage.NewRecorder(broken, live.Log(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))))
 	pool, err := live.New(j, live.Options{
 		Slots: 8,
 		// Whoever kills the service often, from outside, makes tasks look like the reason: let a task be there 10 times.
 		Retry:    live.Retry{Attempts: 3, Backoff: 100 * time.Millisecond, Jitter: 0.5, Deaths: 10},
-		Handlers: map[string]live.Handler{"work": work.run},
+		Handlers: map[string]live.Handler{"work": folder(dir).work},
 		Observer: recorder,
 		OnEnd: func(_ context.Context, e live.Ended) error {
-			_, err := fmt.Fprintf(outcomes, "%s %v\n", e.Key, e.Outcome)
-			return err
+			return folder(dir).enter("outcomes", "%s %v", e.Key, e.Outcome)
 		},
 	})
 	if err != nil {
@@ -109,30 +100,35 @@ func run(ctx context.Context, dir, addr string, newPolicy func() (sojourn.Policy
 	mux.HandleFunc("POST /jobs/{id}/retry", s.retry)
 	mux.HandleFunc("GET /ended", s.ended)
 	mux.Handle("/status/", http.StripPrefix("/status", statuspage.Handler(pool, statuspage.WithForecast(watch, newPolicy), statuspage.WithRecorder(recorder))))
-	listener, err := net.Listen("tcp", addr)
-	if err != nil {
-		return errors.Join(err, suspend(pool))
-	}
-	server := &http.Server{Handler: mux}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := pool.Err(); errors.Is(err, live.ErrStandby) && !strings.HasPrefix(r.URL.Path, "/status/") {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		} else {
+			mux.ServeHTTP(w, r)
+		}
+	})}
+	go func() { broken <- server.Serve(listener) }()
 	fmt.Println("serving on", listener.Addr())
 	select {
-	case err = <-failed:
+	case err = <-broken: // who supervises the process starts it again
 	case <-ctx.Done():
 		err = server.Close()
 	}
-	return errors.Join(err, suspend(pool))
+	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second) // for tasks to end
+	defer stop()
+	if e := pool.Suspend(ctx); !errors.Is(e, context.DeadlineExceeded) {
+		err = errors.Join(err, e)
+	}
+	return err
 }
 
-// suspend leaves the jobs to the next process. Tasks have 3 s to end.
-func suspend(p *live.Pool) error {
-	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)
-	defer stop()
-	if err := p.Suspend(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return err
+// A failure is why the process cannot go on.
+type failure chan error
+
+func (f failure) Note(n live.Note) {
+	if n.Kind == live.PoolBroken {
+		f <- n.Err
 	}
-	return nil
 }
 
 // A request is what a client submits, and the payload of the job.
@@ -143,15 +139,15 @@ type request struct {
 	Millis int    `json:"ms"` // that each task takes
 }
 
-// A worker does the work of tasks, and keeps a ledger of what it has done.
-type worker struct{ ledger string }
+// A folder is that of the service. It has a ledger of what tasks have done.
+type folder string
 
-func (w worker) run(ctx context.Context, t live.Task, payload []byte) error {
+func (f folder) work(ctx context.Context, t live.Task, payload []byte) error {
 	var r request
 	if err := json.Unmarshal(payload, &r); err != nil {
 		return err
 	}
-	if err := w.enter("start %s %v#%d", r.Key, t.TaskID, t.Attempt); err != nil {
+	if err := f.enter("ledger", "start %s %v#%d", r.Key, t.TaskID, t.Attempt); err != nil {
 		return err
 	}
 	select {
@@ -159,16 +155,16 @@ func (w worker) run(ctx context.Context, t live.Task, payload []byte) error {
 		return context.Cause(ctx)
 	case <-time.After(time.Duration(r.Millis) * time.Millisecond):
 	}
-	return w.enter("done %s %v#%d", r.Key, t.TaskID, t.Attempt)
+	return f.enter("ledger", "done %s %v#%d", r.Key, t.TaskID, t.Attempt)
 }
 
-func (w worker) enter(format string, args ...any) error {
-	f, err := os.OpenFile(w.ledger, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+func (f folder) enter(name, format string, args ...any) error {
+	file, err := os.OpenFile(filepath.Join(string(f), name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, format+"\n", args...)
-	return errors.Join(err, f.Close())
+	_, err = fmt.Fprintf(file, format+"\n", args...)
+	return errors.Join(err, file.Close())
 }
 
 // A service answers requests.
@@ -237,12 +233,11 @@ func (s service) cancel(w http.ResponseWriter, r *http.Request) {
 
 func (s service) retry(w http.ResponseWriter, r *http.Request) {
 	if h, ok := s.find(w, r); ok {
-		again, err := s.pool.Retry(r.Context(), h.ID())
-		if err != nil {
+		if again, err := s.pool.Retry(r.Context(), h.ID()); err != nil {
 			http.Error(w, err.Error(), http.StatusConflict)
-			return
+		} else {
+			write(w, answer{ID: again.ID(), Key: again.Key(), Tenant: again.Pool()})
 		}
-		write(w, answer{ID: again.ID(), Key: again.Key(), Tenant: again.Pool()})
 	}
 }
 

@@ -21,11 +21,11 @@ import (
 // faults is how long TestFaults takes.
 var faults = flag.Duration("faults", faultsFor, "how long TestFaults takes")
 
-// folder names the folder in which this binary is the command, until it is killed.
-const folder = "SOJOURN_EXAMPLE_FOLDER"
+// folderOf names the folder in which this binary is the command, until it is killed.
+const folderOf = "SOJOURN_EXAMPLE_FOLDER"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(folder); dir != "" {
+	if dir := os.Getenv(folderOf); dir != "" {
 		if os.Getenv(faulty) != "" {
 			serveFaulty(dir)
 			return
@@ -53,7 +53,7 @@ func start(t *testing.T, dir string, env ...string) *process {
 	}
 	for range 100 {
 		p := &process{cmd: exec.Command(exe)}
-		p.cmd.Env = append(append(os.Environ(), folder+"="+dir), env...)
+		p.cmd.Env = append(append(os.Environ(), folderOf+"="+dir), env...)
 		out, err := p.cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -92,6 +92,34 @@ func TestKillLoop(t *testing.T) {
 	})
 	if jobs < 2*kills {
 		t.Errorf("%d jobs are too few to show anything", jobs)
+	}
+}
+
+// Two processes have the folder, and either is killed again and again: the one that leads or the standby. Clients ask the one, and the other one if that does not answer or is a
+// standby. The same holds as of one process.
+func TestKillLoopOfTwo(t *testing.T) {
+	var other *process
+	jobs := soak(t, func(rng *rand.Rand, dir string, now *atomic.Pointer[process]) {
+		other = start(t, dir)
+		t.Cleanup(func() { _ = other.cmd.Process.Kill() })
+		for range kills {
+			time.Sleep(time.Duration(20+rng.IntN(100)) * time.Millisecond)
+			dies := &other
+			if lead := now.Load(); rng.IntN(3) > 0 {
+				now.Store(other) // it takes over
+				dies = &lead
+			}
+			_ = (*dies).cmd.Process.Kill()
+			_ = (*dies).cmd.Wait()
+			other = start(t, dir)
+		}
+	})
+	if jobs < 2*kills {
+		t.Errorf("%d jobs are too few to show anything", jobs)
+	}
+	_ = other.cmd.Process.Signal(os.Interrupt)
+	if err := other.cmd.Wait(); err != nil {
+		t.Errorf("the second process was told to end: %v, %s", err, &other.log)
 	}
 }
 
