@@ -25,6 +25,7 @@ const (
 	flight    = 5 * time.Second       // a pod that kube-scheduler has not tried by then waits anew
 	unknown   = 10 * time.Second      // a pod whose Job is not known by then passes
 	sayings   = 100                   // the most pods that are called Unschedulable in a tick
+	tries     = 100                   // the most shapes that are tried anew in a tick
 	tick      = time.Second           // between two looks at what takes too long
 	firstLook = 20 * time.Millisecond // after the first miss of a shape, until it is tried anew though nothing is known to have changed
 	lastLook  = 10 * time.Second      // the same after many
@@ -54,6 +55,7 @@ type core struct {
 	looked  time.Time // when the last tick was
 	next    time.Time // when the next look is due, unless there may be more room than at the version seen
 	seen    int
+	tries   int // shapes that may still be tried anew in this tick
 
 	free     []sojourn.SlotID // free tokens
 	spare    []sojourn.SlotID // numbers of tokens that are gone
@@ -104,7 +106,8 @@ type pod struct {
 	state   state
 	a       sojourn.Assignment // while picked or placed
 	since   time.Time          // when it came, or was picked
-	version int                // when it was picked
+	came    time.Time
+	version int // when it was picked
 }
 
 // A shape is what pods have in common that fit on the same nodes.
@@ -338,7 +341,8 @@ func (c *core) pod(o *corev1.Pod) {
 	case p == nil && (o.Spec.SchedulerName != c.name || jobOf(o) == nil):
 		return
 	case p == nil:
-		p = &pod{since: time.Now()}
+		now := time.Now()
+		p = &pod{since: now, came: now}
 		c.pods[o.UID] = p
 	}
 	turn := o.Status.NominatedNodeName != "" && p.obj != nil && p.obj.Status.NominatedNodeName == "" // by preemption, or since it is kept
@@ -531,10 +535,11 @@ func (c *core) look(now time.Time) time.Duration {
 	sleep := driver.Never
 	var freed []*job
 	c.full = slices.DeleteFunc(c.full, func(s *shape) bool {
-		if left := c.due(s).Sub(now); left > 0 {
-			sleep = min(sleep, left)
+		if left := c.due(s).Sub(now); left > 0 || c.tries == 0 {
+			sleep = min(sleep, max(left, time.Until(c.looked.Add(tick))))
 			return false
 		}
+		c.tries--
 		s.full = false
 		c.hopeful += s.waiting
 		freed = append(freed, s.blocked...)
@@ -574,6 +579,7 @@ func (c *core) place(p *pod) {
 	case picked:
 		c.land(p, p.shape)
 		p.state = placed
+		c.plugin.waits.WithLabelValues(p.job.pool()).Observe(time.Since(p.came).Seconds())
 		c.fits++
 		if s := p.shape; !s.full {
 			s.misses = 0
@@ -685,6 +691,8 @@ func (c *core) expire(now time.Time) time.Duration {
 		}
 	}
 	c.say(now)
+	c.account()
+	c.tries = tries
 	return tick
 }
 

@@ -17,7 +17,8 @@
 // back and waits, with all pods of the same shape, until a pod has ended or a node has come, while those of other shapes go on. A
 // shape is what pods request and where they may go. After a pod has found a node, one more may be in flight, up to 16; after a miss,
 // one. So the policy decides pod by pod where room is short, and few tries are in vain (TestOrder).
-// Where nothing is known to have changed, a shape is tried anew after 20 ms, then after longer and longer, at most 10 s.
+// Where nothing is known to have changed, a shape is tried anew after 20 ms, then after longer and longer, at most 10 s. Of all shapes, 100
+// are tried anew each second at most, so that many of them do not keep kube-scheduler busy (TestManyShapes).
 //
 // While large pods wait, small ones pass them. After [Args].Patience a node is kept for the one that has waited, for up to 10
 // minutes: the plugin nominates the pod to the node that is short by the least, and kube-scheduler then leaves room there
@@ -35,6 +36,8 @@
 //   - A pod that fits nowhere says Unschedulable, as always. The pods that wait behind it, of its shape, say the same, up to 100 more each
 //     second, so an autoscaler sees how many wait (TestAutoscalerSeesAll). A pod that waits for its turn while others of its shape fit has
 //     no condition PodScheduled, as one that waits in the queue of kube-scheduler.
+//   - /metrics of kube-scheduler tells by pool how many pods wait (sojourn_waiting_pods), for how long (sojourn_longest_wait_seconds), and how
+//     long those had waited that found a node (sojourn_wait_seconds), 1,000 pools at most (TestMetrics).
 //   - After a restart, each pod that runs is an attempt of the policy, and the ages of Jobs are told (TestRestart). What the policy
 //     has learned is lost.
 //

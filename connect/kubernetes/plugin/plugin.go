@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -20,6 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"sigs.k8s.io/yaml"
@@ -52,6 +55,10 @@ type Plugin struct {
 	patch  func(o *corev1.Pod, patch []byte) // of its status
 	saying atomic.Bool                       // patches are under way
 
+	collector *collector
+	waits     *metrics.HistogramVec
+	queues    atomic.Pointer[map[string]queue] // by pool
+
 	mail []func() // what the loop has to do; guarded by mu, as what follows
 	wake chan struct{}
 
@@ -74,7 +81,7 @@ var (
 func New(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
 	p, err := newPlugin(args, h)
 	if err == nil {
-		err = p.watch(ctx)
+		err = errors.Join(p.watch(ctx), legacyregistry.CustomRegister(p.collector), legacyregistry.Register(p.waits))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", Name, err)
@@ -95,6 +102,7 @@ func newPlugin(args runtime.Object, h fwk.Handle) (*Plugin, error) {
 		return nil, fmt.Errorf("args: policy: %w", err)
 	}
 	p := &Plugin{handle: h, wake: make(chan struct{}, 1), may: map[types.UID]bool{}, missed: map[types.UID]fails{}, keep: keep{patience: a.Patience.Duration}}
+	p.newMetrics()
 	p.patch = func(o *corev1.Pod, patch []byte) {
 		_, err := h.ClientSet().CoreV1().Pods(o.Namespace).Patch(context.Background(), o.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 		if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) { // otherwise it has changed, and counts anew in the next tick

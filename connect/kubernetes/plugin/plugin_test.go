@@ -1,7 +1,9 @@
 package plugin
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-base/metrics"
 	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
@@ -507,6 +510,63 @@ func TestAutoscalerSeesAll(t *testing.T) {
 		}
 		if s.tries > 100 {
 			t.Errorf("%d tries, want 100 at most", s.tries)
+		}
+	})
+}
+
+// Metrics tell by pool how many pods wait, the longest wait, and how long those had waited that found a node.
+func TestMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "policy: fifo", 4)
+		r := metrics.NewKubeRegistry()
+		if err := errors.Join(r.CustomRegister(s.p.collector), r.Register(s.p.waits)); err != nil {
+			t.Fatal(err)
+		}
+		s.job("runs", "a", 4, 4, 1, time.Hour)
+		s.pass(time.Minute)
+		s.job("waits", "a", 7, 7, 1, time.Hour)
+		s.pass(time.Minute)
+		s.job("late", "b", 2, 2, 1, time.Hour)
+		s.pass(30 * time.Second)
+		all, err := r.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]float64{}
+		for _, f := range all {
+			for _, m := range f.Metric {
+				name := f.GetName()
+				for _, l := range m.Label {
+					name += " " + l.GetValue()
+				}
+				got[name] = m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			}
+		}
+		want := map[string]float64{"sojourn_waiting_pods a batch": 7, "sojourn_waiting_pods b batch": 2,
+			"sojourn_longest_wait_seconds a batch": 90, "sojourn_longest_wait_seconds b batch": 30, "sojourn_wait_seconds a batch": 4}
+		if !maps.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	})
+}
+
+// Pods of 600 shapes that fit nowhere cost kube-scheduler at most 100 tries a second, while others come and go ten times a second.
+func TestManyShapes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "{policy: fifo, patience: -1s}", 4)
+		for i := range int64(600) {
+			s.job(fmt.Sprint("large", i), "a", 1, 1, 5+i, time.Hour)
+		}
+		s.pass(10 * time.Second)
+		s.job("small", "b", 1000, 1, 1, 100*time.Millisecond)
+		before := s.tries
+		s.pass(20 * time.Second)
+		started := s.starts()["small"]
+		if started < 150 {
+			t.Errorf("%d small pods have started in 20 s, want 150 at least", started)
+		}
+		if n := s.tries - before - started; n > 21*tries {
+			t.Errorf("%d tries in vain, want %d at most", n, 21*tries)
 		}
 	})
 }
