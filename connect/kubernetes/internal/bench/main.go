@@ -8,8 +8,8 @@
 //		'PROGRAM -policy={policy} -kubeconfig={kubeconfig} -listen=127.0.0.1:{port}'
 //
 // With -mix 200, so many Jobs of many sizes come over time instead, real controllers make their pods, and
-// these run for a while. What counts is how long a Job takes to complete. With -tenants 1.25 they are 100 short and 5 long Jobs of three
-// tenants, at that load; -controller and -plugin then have their turns too.
+// these run for a while. What counts is how long a Job takes to complete. With -tenants 0.7,1.25 they are 100 short and 5 long Jobs of three
+// tenants, at each of these loads, and what is printed are medians of the rounds; -controller and -plugin then have their turns too.
 package main
 
 import (
@@ -34,7 +34,7 @@ type options struct {
 	jobs                       bool   // pods belong to Jobs
 	json                       string // file for all measurements
 	mix                        int    // Jobs that come over time, instead of a burst of pods
-	tenants                    float64
+	tenants                    string // loads, with commas
 	controller, plugin         string // programs
 	kills                      int    // of each scheduler in the middle of a burst
 }
@@ -51,7 +51,7 @@ func main() {
 	flag.StringVar(&o.json, "json", "", "a file for all measurements")
 	flag.IntVar(&o.kills, "kills", 0, "kill and restart the scheduler so often in the middle of a burst; the rate then says nothing")
 	flag.IntVar(&o.mix, "mix", 0, "measure the completion times of so many Jobs that come over time, instead of a burst of pods")
-	flag.Float64Var(&o.tenants, "tenants", 0, "measure the completion times of 100 short and 5 long Jobs of three tenants at this load")
+	flag.StringVar(&o.tenants, "tenants", "", "measure the completion times of 100 short and 5 long Jobs of three tenants at these loads, with commas")
 	flag.StringVar(&o.controller, "controller", "", "the program sojourn-jobs, for -tenants")
 	flag.StringVar(&o.plugin, "plugin", "", "the program sojourn-kube-scheduler, for -tenants")
 	flag.Parse()
@@ -64,7 +64,7 @@ func main() {
 }
 
 func run(ctx context.Context, o options, w io.Writer) error {
-	if o.mix > 0 || o.tenants > 0 {
+	if o.mix > 0 || o.tenants != "" {
 		if o.nodes < 1 || o.slots < 1 || o.rounds < 1 || o.jobs || o.kills > 0 || o.json != "" {
 			return errors.New("-mix needs at least one node, one slot and one round, and excludes -jobs, -kills and -json")
 		}
@@ -115,7 +115,7 @@ func (o options) schedulers() []scheduler {
 	list := []scheduler{{name: stock, podName: "default-scheduler"}}
 	for p := range strings.SplitSeq(o.policies, ",") {
 		if o.controller != "" {
-			args := []string{o.controller, "-policy=" + p, fmt.Sprintf("-slots=%d", o.nodes*o.slots), "-kubeconfig={kubeconfig}", "-listen=127.0.0.1:{port}"}
+			args := []string{o.controller, "-policy=" + p, "-kubeconfig={kubeconfig}", "-listen=127.0.0.1:{port}"}
 			list = append(list, scheduler{name: "jobs-" + p, podName: "default-scheduler", command: args, managed: true})
 		}
 		if o.plugin != "" {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
 
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/kubetest"
 	"github.com/sojourn-sched/sojourn/connect/kubernetes/suspend"
 )
@@ -136,27 +138,52 @@ func runMix(ctx context.Context, o options, w io.Writer) error {
 	if err := (&kubetest.Kubelet{Client: b.client, Run: runs}).Start(ctx); err != nil {
 		return err
 	}
-	list := mix(o.mix, o.nodes*o.slots)
-	if o.tenants > 0 {
-		list = tenants(o.tenants, o.nodes*o.slots)
+	loads := []float64{0} // of the tenants; 0 is the other mix
+	if o.tenants != "" {
+		loads = nil
+		for text := range strings.SplitSeq(o.tenants, ",") {
+			load, err := strconv.ParseFloat(text, 64)
+			if err != nil || load <= 0 {
+				return fmt.Errorf("-tenants: %q is no load", text)
+			}
+			loads = append(loads, load)
+		}
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "completion time (s)\tmean\tmedian\tmost\tmean, to 4 pods\tto 20\tmore\t")
-	for round := range o.rounds {
-		for _, s := range o.schedulers() {
-			ends, err := b.mixTurn(ctx, s, fmt.Sprintf("mix%d-%s", round, s.name), list)
-			if err != nil {
-				return fmt.Errorf("%s, round %d: %w\n%s", s.name, round, err, b.cluster.Logs())
+	fmt.Fprintln(tw, "medians of completion times (s)\tload\tmean\tmedian\tmost\tmean, to 4 pods\tto 20\tmore\t")
+	for i, load := range loads {
+		list := mix(o.mix, o.nodes*o.slots)
+		if load > 0 {
+			list = tenants(load, o.nodes*o.slots)
+		}
+		rows := map[string][][]float64{}
+		for round := range o.rounds {
+			for _, s := range o.schedulers() {
+				ends, err := b.mixTurn(ctx, s, fmt.Sprintf("mix%d-%d-%s", i, round, s.name), list)
+				if err != nil {
+					return fmt.Errorf("%s, round %d: %w\n%s", s.name, round, err, b.cluster.Logs())
+				}
+				rows[s.name] = append(rows[s.name], row(ends))
+				fmt.Fprintf(w, "%-10s load %v, round %d: %d Jobs are complete: %.2f\n", s.name, load, round, len(ends), row(ends))
 			}
-			fmt.Fprintf(w, "%-10s round %d: %d Jobs are complete\n", s.name, round, len(ends))
-			fmt.Fprintf(tw, "%s\t%s\t\n", s.name, row(ends))
+		}
+		for _, s := range o.schedulers() {
+			fmt.Fprintf(tw, "%s\t%v\t", s.name, load)
+			for k := range rows[s.name][0] {
+				var v []float64
+				for _, r := range rows[s.name] {
+					v = append(v, r[k])
+				}
+				fmt.Fprintf(tw, "%.2f\t", median(v))
+			}
+			fmt.Fprintln(tw)
 		}
 	}
 	return tw.Flush()
 }
 
-// row returns the cells of a scheduler.
-func row(ends []completion) string {
+// row returns the numbers of a turn: mean, median and most of all Jobs, and the mean of those to 4 pods, to 20, and of more.
+func row(ends []completion) []float64 {
 	of := func(least, most int) (v []float64) {
 		for _, e := range ends {
 			if e.pods >= least && e.pods <= most {
@@ -166,11 +193,7 @@ func row(ends []completion) string {
 		return v
 	}
 	all := of(0, math.MaxInt)
-	most := 0.0
-	for _, v := range all {
-		most = max(most, v)
-	}
-	return fmt.Sprintf("%.2f\t%.2f\t%.1f\t%.2f\t%.2f\t%.2f", mean(all), median(all), most, mean(of(1, 4)), mean(of(5, 20)), mean(of(21, math.MaxInt)))
+	return []float64{mean(all), median(all), slices.Max(all), mean(of(1, 4)), mean(of(5, 20)), mean(of(21, math.MaxInt))}
 }
 
 // mean returns the mean of the values, 0 of none.
@@ -234,7 +257,7 @@ func (b *bench) mixTurn(ctx context.Context, s scheduler, namespace string, list
 				return nil, fmt.Errorf("the watch ended before all Jobs were complete: %d of %d", len(ends), len(list))
 			}
 			j, ok := ev.Object.(*batchv1.Job)
-			if !ok || seen[j.Name] || !complete(j) || !strings.HasPrefix(j.Namespace, namespace+"-") {
+			if !ok || seen[j.Name] || !batch.Is(j, batchv1.JobComplete) || !strings.HasPrefix(j.Namespace, namespace+"-") {
 				continue
 			}
 			seen[j.Name] = true
@@ -252,14 +275,4 @@ func (b *bench) mixTurn(ctx context.Context, s scheduler, namespace string, list
 		}
 	}
 	return ends, nil
-}
-
-// complete reports whether a Job has the condition Complete.
-func complete(j *batchv1.Job) bool {
-	for _, c := range j.Status.Conditions {
-		if c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue {
-			return true
-		}
-	}
-	return false
 }
