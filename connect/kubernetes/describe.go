@@ -72,9 +72,6 @@ func indexed(o *batchv1.Job) bool {
 	return o.Spec.CompletionMode != nil && *o.Spec.CompletionMode == batchv1.IndexedCompletion
 }
 
-// suspended reports whether a Job may have no pods.
-func suspended(o *batchv1.Job) bool { return o.Spec.Suspend != nil && *o.Spec.Suspend }
-
 // notes joins what describes a Job and may change.
 func notes(o *batchv1.Job) string {
 	return fmt.Sprintf("%s %d", noted(o), batch.Tasks(o))

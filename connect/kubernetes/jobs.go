@@ -19,7 +19,7 @@ import (
 
 // job hears of a Job, in whatever state.
 func (c *workload) job(o *batchv1.Job) {
-	j, suspended := c.jobs[o.UID], suspended(o)
+	j, suspended := c.jobs[o.UID], batch.Suspended(o)
 	if o.Spec.Template.Spec.SchedulerName != c.name {
 		return
 	}
@@ -63,7 +63,7 @@ func (c *workload) ask(o *batchv1.Job) {
 	c.jobs[o.UID] = j
 	delete(c.declined, o.UID)
 	if err == nil {
-		err = c.arrive(j, o, n, cl, c.restoring && !suspended(o) && !batch.Is(o, Rejected))
+		err = c.arrive(j, o, n, cl, c.restoring && !batch.Suspended(o) && !batch.Is(o, Rejected))
 	}
 	if err != nil {
 		j.obj, j.refusal = o, explain(err)
@@ -79,7 +79,7 @@ func (c *workload) ask(o *batchv1.Job) {
 	if c.promises(o) {
 		c.latest, c.arrived = j.id, c.driver.Now()
 	}
-	if suspended(o) {
+	if batch.Suspended(o) {
 		c.act.admit(o)
 	}
 	if before != nil && before.refusal != "" || batch.Is(o, Rejected) {
@@ -105,7 +105,7 @@ func (c *workload) mustWait(o *batchv1.Job) bool {
 		return false
 	}
 	if c.restoring {
-		return suspended(o)
+		return batch.Suspended(o)
 	}
 	j, live := c.truth.Job(c.latest)
 	return live && j.Held > 0 && c.driver.Now().Sub(c.arrived) < podsTime
@@ -201,7 +201,7 @@ const mostHeld = 1 << 14
 func (c *workload) shape(o *batchv1.Job) (n int, cl sojourn.Class, err error) {
 	n = batch.Tasks(o)
 	switch {
-	case n == 0 && suspended(o):
+	case n == 0 && batch.Suspended(o):
 		return 0, 0, errors.New("the Job has no completions, so there is nothing to admit")
 	case n == 0:
 		return 0, 0, nil

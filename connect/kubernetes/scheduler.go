@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -228,8 +229,8 @@ func (s *Scheduler) watch(ctx context.Context) ([]*corev1.Pod, error) {
 		informer cache.SharedIndexInformer
 		handler  cache.ResourceEventHandler
 	}{
-		{nodes, handler(s.events, s.core.node, func(o *corev1.Node) { s.core.nodeGone(o.Name) })},
-		{jobs, handler(s.events, s.core.job, func(o *batchv1.Job) { s.core.jobGone(o.UID) })},
+		{nodes, batch.Handler(s.events.put, s.core.node, func(o *corev1.Node) { s.core.nodeGone(o.Name) })},
+		{jobs, batch.Handler(s.events.put, s.core.job, func(o *batchv1.Job) { s.core.jobGone(o.UID) })},
 	} {
 		registration, err := in.informer.AddEventHandler(in.handler)
 		if err != nil {
@@ -254,7 +255,7 @@ func (s *Scheduler) watch(ctx context.Context) ([]*corev1.Pod, error) {
 		list = append(list, o.(*corev1.Pod))
 	}
 	// The handler hears of them all again, which changes nothing.
-	_, err := pods.AddEventHandler(handler(s.events, s.core.pod, func(o *corev1.Pod) { s.core.podGone(o.UID) }))
+	_, err := pods.AddEventHandler(batch.Handler(s.events.put, s.core.pod, func(o *corev1.Pod) { s.core.podGone(o.UID) }))
 	return list, err
 }
 
@@ -267,7 +268,7 @@ func (s *Scheduler) watchStrangers(ctx context.Context) error {
 	factory := informers.NewSharedInformerFactoryWithOptions(s.config.Client, 0, informers.WithTransform(strip),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.FieldSelector = bound }))
 	pods := factory.Core().V1().Pods().Informer()
-	registration, err := pods.AddEventHandler(handler(s.events, func(o *corev1.Pod) {
+	registration, err := pods.AddEventHandler(batch.Handler(s.events.put, func(o *corev1.Pod) {
 		if o.Spec.SchedulerName != s.config.Name || s.config.Namespace != "" && o.Namespace != s.config.Namespace {
 			s.core.stranger(o)
 		}
@@ -280,20 +281,6 @@ func (s *Scheduler) watchStrangers(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return nil
-}
-
-// handler makes closures of what an informer hears.
-func handler[T any](events *mailbox, seen, gone func(T)) cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { events.put(func() { seen(o.(T)) }) },
-		UpdateFunc: func(_, o any) { events.put(func() { seen(o.(T)) }) },
-		DeleteFunc: func(o any) {
-			if d, ok := o.(cache.DeletedFinalStateUnknown); ok {
-				o = d.Obj
-			}
-			events.put(func() { gone(o.(T)) })
-		},
-	}
 }
 
 // strip drops what takes much memory and is not looked at.

@@ -14,7 +14,6 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/connect/kubernetes"
 	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -123,30 +122,19 @@ func (p *Plugin) Name() string { return Name }
 func (p *Plugin) watch(ctx context.Context) error {
 	f := p.handle.SharedInformerFactory()
 	var synced []cache.InformerSynced
-	on := func(i cache.SharedIndexInformer, seen func(any), gone func(any)) error {
-		r, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(o any) { p.put(func() { seen(o) }) },
-			UpdateFunc: func(_, o any) { p.put(func() { seen(o) }) },
-			DeleteFunc: func(o any) {
-				if d, ok := o.(cache.DeletedFinalStateUnknown); ok {
-					o = d.Obj
-				}
-				p.put(func() { gone(o) })
-			},
-		})
+	on := func(i cache.SharedIndexInformer, h cache.ResourceEventHandler) error {
+		r, err := i.AddEventHandler(h)
 		if err == nil {
 			synced = append(synced, r.HasSynced)
 		}
 		return err
 	}
 	c := p.core
-	if err := on(f.Batch().V1().Jobs().Informer(), func(o any) { c.jobSeen(o.(*batchv1.Job)) }, func(o any) { c.jobGone(o.(*batchv1.Job)) }); err != nil {
-		return err
-	}
-	if err := on(f.Core().V1().Pods().Informer(), func(o any) { c.pod(o.(*corev1.Pod)) }, func(o any) { c.podGone(o.(*corev1.Pod)) }); err != nil {
-		return err
-	}
-	if err := on(f.Core().V1().Nodes().Informer(), func(any) { c.grown() }, func(any) {}); err != nil {
+	if err := errors.Join(
+		on(f.Batch().V1().Jobs().Informer(), batch.Handler(p.put, c.jobSeen, c.jobGone)),
+		on(f.Core().V1().Pods().Informer(), batch.Handler(p.put, c.pod, c.podGone)),
+		on(f.Core().V1().Nodes().Informer(), batch.Handler(p.put, func(*corev1.Node) { c.grown() }, func(*corev1.Node) {})),
+	); err != nil {
 		return err
 	}
 	go func() {

@@ -12,6 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
 	"github.com/sojourn-sched/sojourn/connect/kubernetes"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	"github.com/sojourn-sched/sojourn/driver"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -282,7 +283,7 @@ func (c *core) write(j *job) {
 		foreign = true
 		c.act.warn(j.obj, "Overwritten", fmt.Sprintf("somebody else has changed spec.suspend or spec.parallelism, which are written again. The annotation %s says how many pods the Job wants at a time", Parallelism))
 	}
-	w.keep = w.width > 0 && j.sent == nil && !suspended(j.obj)
+	w.keep = w.width > 0 && j.sent == nil && !batch.Suspended(j.obj)
 	j.sent = &w
 	c.weigh(j)
 	c.act.write(j.obj, &w, foreign || j.failing)
@@ -346,7 +347,7 @@ func (j *job) oldest() *grant {
 
 // spread is how many pods the Job controller makes at a time.
 func spread(o *batchv1.Job) int {
-	if suspended(o) {
+	if batch.Suspended(o) {
 		return 0
 	}
 	return min(int(*o.Spec.Parallelism), left(o))
@@ -368,8 +369,6 @@ func ended(o *batchv1.Job) (succeeded, failed int) {
 	}
 	return succeeded, failed
 }
-
-func suspended(o *batchv1.Job) bool { return o.Spec.Suspend != nil && *o.Spec.Suspend }
 
 // wish returns the most pods that a Job wants at a time.
 func wish(o *batchv1.Job) (int, error) {

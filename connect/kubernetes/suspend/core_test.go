@@ -10,6 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/connect/kubernetes"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -406,8 +407,8 @@ func TestSuspensionThatCrosses(t *testing.T) {
 	if n := w.carry(o); n != 3 {
 		t.Fatalf("%d pods may run, want 3", n)
 	}
-	if !suspended(o) || !w.jobs[o.UID].paused || len(w.on) != 0 || len(w.writes) != 0 {
-		t.Errorf("suspended: %v, by its user: %v, %d grants, %d writings, want true, true, 0, 0", suspended(o), w.jobs[o.UID].paused, len(w.on), len(w.writes))
+	if !batch.Suspended(o) || !w.jobs[o.UID].paused || len(w.on) != 0 || len(w.writes) != 0 {
+		t.Errorf("suspended: %v, by its user: %v, %d grants, %d writings, want true, true, 0, 0", batch.Suspended(o), w.jobs[o.UID].paused, len(w.on), len(w.writes))
 	}
 	o.Spec.Suspend = &off
 	w.hear(o)
@@ -443,8 +444,8 @@ func TestResumedAfterPatchesUnderWay(t *testing.T) {
 	w.hear(o)
 	on := true
 	o.Spec.Suspend = &on // by the second patch
-	if n := w.carry(o); n != 2 || suspended(o) {
-		t.Errorf("%d pods may run, suspended: %v, want 2 and false", n, suspended(o))
+	if n := w.carry(o); n != 2 || batch.Suspended(o) {
+		t.Errorf("%d pods may run, suspended: %v, want 2 and false", n, batch.Suspended(o))
 	}
 }
 

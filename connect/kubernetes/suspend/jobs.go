@@ -143,7 +143,7 @@ func (c *core) arrive(j *job) error {
 	if spec.Phases[0].Held {
 		j.edge = 0
 	}
-	j.paused = suspended(o) && granted(o) > 0
+	j.paused = batch.Suspended(o) && granted(o) > 0
 	for j.succeeded < min(n, done) {
 		c.succeed(j)
 	}
@@ -230,7 +230,7 @@ func (c *core) progress(j *job) {
 			c.drop(g, driver.Failed(g.a, sojourn.CauseTask))
 		}
 	}
-	paused := suspended(o) && granted(o) > 0
+	paused := batch.Suspended(o) && granted(o) > 0
 	if paused != j.paused {
 		j.paused = paused
 		for paused && len(j.grants) > 0 {

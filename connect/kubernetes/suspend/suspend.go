@@ -12,6 +12,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/connect/kubernetes"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -273,17 +274,8 @@ func selected(labels, fields string) informers.SharedInformerOption {
 }
 
 // on has the loop hear of objects, and returns what tells whether it has heard of all that were there.
-func on[T any](s *Controller, in cache.SharedIndexInformer, seen, gone func(*T)) (cache.InformerSynced, error) {
-	r, err := in.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { s.put(func() { seen(o.(*T)) }) },
-		UpdateFunc: func(_, o any) { s.put(func() { seen(o.(*T)) }) },
-		DeleteFunc: func(o any) {
-			if d, ok := o.(cache.DeletedFinalStateUnknown); ok {
-				o = d.Obj
-			}
-			s.put(func() { gone(o.(*T)) })
-		},
-	})
+func on[T any](s *Controller, in cache.SharedIndexInformer, seen, gone func(T)) (cache.InformerSynced, error) {
+	r, err := in.AddEventHandler(batch.Handler(s.put, seen, gone))
 	if err != nil {
 		return nil, err
 	}

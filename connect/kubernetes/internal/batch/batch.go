@@ -1,4 +1,4 @@
-// Package batch reads Jobs, and the nodes of their pods.
+// Package batch reads Jobs and the nodes of their pods, and has loops hear of them.
 package batch
 
 import (
@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 )
 
 // Over reports whether a Job needs no more pods.
@@ -63,4 +64,21 @@ func Usable(n *corev1.Node) bool {
 		}
 	}
 	return false
+}
+
+// Suspended reports whether a Job may have no pods.
+func Suspended(o *batchv1.Job) bool { return o.Spec.Suspend != nil && *o.Spec.Suspend }
+
+// Handler gives put closures of what an informer hears.
+func Handler[T any](put func(func()), seen, gone func(T)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { put(func() { seen(o.(T)) }) },
+		UpdateFunc: func(_, o any) { put(func() { seen(o.(T)) }) },
+		DeleteFunc: func(o any) {
+			if d, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = d.Obj
+			}
+			put(func() { gone(o.(T)) })
+		},
+	}
 }
