@@ -76,7 +76,8 @@ type Queue struct {
 	gone     js.Stream // what was deleted within the window of duplicates
 	consumer js.Consumer
 	alive    js.KeyValue
-	beats    js.Stream // of alive
+	beats    js.Stream             // of alive
+	say      func(*nats.Msg) error // sends a message, and does not wait
 
 	asking sync.Mutex // of info
 	info   js.Stream  // work, to ask what is in it
@@ -123,7 +124,7 @@ func open(ctx context.Context, conn *nats.Conn, name string, o Options) (*Queue,
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{name: name, prefix: "sojourn." + name + ".", opts: o, api: api, conn: conn}
+	q := &Queue{name: name, prefix: "sojourn." + name + ".", opts: o, api: api, conn: conn, say: conn.PublishMsg}
 	title := "SOJOURN_" + name
 	replicas := max(o.Replicas, 1)
 	q.held, err = stream(ctx, api, js.StreamConfig{Name: title + "_HELD", Subjects: []string{q.prefix + "held.*", q.prefix + "dead.*"}, MaxMsgsPerSubject: 1,
@@ -368,7 +369,7 @@ func remove(ctx context.Context, s js.Stream, seq uint64) error {
 // refused reports whether the server says that another message came first.
 func refused(err error) bool {
 	var e *js.APIError
-	return errors.As(err, &e) && (e.ErrorCode == 10071 || e.ErrorCode == 10164)
+	return errors.As(err, &e) && (e.ErrorCode == 10071 || e.ErrorCode == 10164 || e.ErrorCode == 10070)
 }
 
 // free returns the headers that the caller may choose. The others tell the server, and the gate, what to do with one message.

@@ -19,6 +19,7 @@ import (
 // A trap is sprung at a call that changes something, before the call or behind it.
 type trap struct {
 	js.JetStream
+	say    func(*nats.Msg) error
 	left   int // calls before the one
 	behind bool
 	spring func() error
@@ -44,6 +45,22 @@ func (p *trap) call(f func() error) error {
 func (p *trap) PublishMsg(ctx context.Context, m *nats.Msg, o ...js.PublishOpt) (ack *js.PubAck, err error) {
 	err = p.call(func() (err error) { ack, err = p.JetStream.PublishMsg(ctx, m, o...); return err })
 	return ack, err
+}
+
+// first is the first message of a release, which does not wait for an answer.
+func (p *trap) first(m *nats.Msg) error { return p.call(func() error { return p.say(m) }) }
+
+// set sets the trap, and returns what takes it away, which waits until it was tried to delete the held message of the latest release.
+func (p *trap) set(q *Queue) (away func()) {
+	held := q.held
+	p.JetStream, p.say = q.api, q.say
+	q.api, q.say, q.held = p, p.first, trapped{held, p}
+	return func() {
+		if v := q.view; v != nil && v.removal != nil {
+			<-v.removal.done
+		}
+		q.api, q.say, q.held = p.JetStream, p.say, held
+	}
 }
 
 type trapped struct {
@@ -158,7 +175,7 @@ func testStep(t *testing.T, step int, behind, stopped bool) {
 		}
 		work()
 	}
-	p := &trap{JetStream: first.api, left: step, behind: behind}
+	p := &trap{left: step, behind: behind}
 	errDead := errors.New("dead")
 	p.spring = func() error {
 		takeOver()
@@ -167,13 +184,12 @@ func testStep(t *testing.T, step int, behind, stopped bool) {
 		}
 		return errDead
 	}
-	held := first.held
-	first.api, first.held = p, trapped{held, p}
+	held, away := first.held, p.set(first)
 	err := first.Release(ctx, "b")
+	away()
 	if p.left > 0 {
 		t.Fatal("the trap was not sprung")
 	}
-	first.api, first.held = p.JetStream, held
 	if stopped { // its lease has not run out by its own clock
 		if err := first.Release(ctx, "c"); !errors.Is(err, gate.ErrLocked) {
 			t.Errorf("error %v of a gate that goes on, want ErrLocked", err)
@@ -239,13 +255,12 @@ func TestEndsDuringARelease(t *testing.T) {
 					<-done
 					return q.view.held.catchUp(context.WithoutCancel(ctx))
 				}
-				p := &trap{JetStream: q.api, left: at.step, behind: at.behind, spring: work}
-				held := q.held
-				q.api, q.held = p, trapped{held, p}
+				p := &trap{left: at.step, behind: at.behind, spring: work}
+				away := p.set(q)
 				if err := q.Release(ctx, "a"); err != nil {
 					t.Fatal(err)
 				}
-				q.api, q.held = p.JetStream, held
+				away()
 				for told := false; !told; {
 					notes, err := q.Notes(ctx)
 					if err != nil {
@@ -291,13 +306,12 @@ func TestDeleteThatWasCutOff(t *testing.T) {
 					t.Fatalf("tasks %v, error %v, want a", tasks, err)
 				}
 				errDead := errors.New("dead")
-				p := &trap{JetStream: q.api, left: at.step, behind: at.behind, spring: func() error { return errDead }}
-				held := q.held
-				q.api, q.held = p, trapped{held, p}
+				p := &trap{left: at.step, behind: at.behind, spring: func() error { return errDead }}
+				held, away := q.held, p.set(q)
 				if err := q.Delete(ctx, "a"); !errors.Is(err, errDead) {
 					t.Fatalf("error %v, want that of a dead process", err)
 				}
-				q.api, q.held = p.JetStream, held
+				away()
 				var want uint64
 				if again != "enqueue" {
 					if err := q.Delete(ctx, "a"); !errors.Is(err, gate.ErrGone) {
@@ -409,5 +423,67 @@ func TestGoexit(t *testing.T) {
 	m, err := q.held.GetLastMsgForSubject(t.Context(), "sojourn.jobs.held.a")
 	if err != nil || attempt(m.Header) != 2 {
 		t.Errorf("message %v, error %v, want a second attempt that is held", m, err)
+	}
+}
+
+// A gate sends both messages of a release at once. If another one has written a single message meanwhile, the second of the two would stand where it expects to stand: it is
+// refused all the same, since it names the first.
+func TestReleaseBehindAnother(t *testing.T) {
+	ctx := t.Context()
+	q := pair(t)[0]
+	if err := q.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := q.Lock(ctx, "me"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Tasks(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.api.PublishMsg(ctx, &nats.Msg{Subject: "sojourn.jobs.let", Header: nats.Header{headGate: {"another"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Release(ctx, "a"); !errors.Is(err, gate.ErrLocked) {
+		t.Errorf("error %v, want ErrLocked", err)
+	}
+	if _, err := q.work.GetLastMsgForSubject(ctx, "sojourn.jobs.work.a"); !errors.Is(err, js.ErrMsgNotFound) {
+		t.Errorf("the task was let go: %v", err)
+	}
+}
+
+// The held message of a release that could not be deleted is deleted before the next task is let go.
+func TestHeldMessageStays(t *testing.T) {
+	ctx := t.Context()
+	q := pair(t)[0]
+	for _, id := range []string{"a", "b"} {
+		if err := q.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := q.Lock(ctx, "me"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Tasks(ctx); err != nil {
+		t.Fatal(err)
+	}
+	p := &trap{left: 3, spring: func() error { return errors.New("it is lost") }}
+	away := p.set(q)
+	if err := q.Release(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	away()
+	if _, err := q.held.GetLastMsgForSubject(ctx, "sojourn.jobs.held.a"); err != nil {
+		t.Fatalf("the trap was not sprung: %v", err)
+	}
+	if err := q.Release(ctx, "b"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.held.GetLastMsgForSubject(ctx, "sojourn.jobs.held.a"); !errors.Is(err, js.ErrMsgNotFound) {
+		t.Errorf("the first one is held still: %v", err)
+	}
+	for _, id := range []string{"a", "b"} {
+		if state, err := q.State(ctx, id); err != nil || state != gate.Released {
+			t.Errorf("task %s: state %v, %v", id, state, err)
+		}
 	}
 }

@@ -104,6 +104,7 @@ type view struct {
 	told bool   // all that was there at first
 
 	mu       sync.Mutex
+	removal  *removal      // of the held message of the latest release
 	skew     time.Duration // of the clock of the server, from that of this process
 	tasks    []gate.Task   // that are held, in order; Gone: it is not held any more
 	at       map[string]place
@@ -129,6 +130,46 @@ type released struct {
 	message uint64 // of the work stream
 	held    uint64 // of the held stream, that was deleted then; 0 if that is not known
 	running bool   // a server has told so
+}
+
+// A removal deletes a held message while the gate goes on.
+type removal struct {
+	message uint64
+	done    chan struct{}
+	err     error
+}
+
+// remove deletes the held message of a task that was let go.
+func (v *view) remove(held js.Stream, message uint64) {
+	r := &removal{message: message, done: make(chan struct{})}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.removal = r
+	go func() {
+		defer close(r.done)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		r.err = remove(ctx, held, message)
+	}()
+}
+
+// removed waits until the held message of the latest release is deleted, and deletes it if that has failed.
+func (v *view) removed(ctx context.Context, held js.Stream) error {
+	v.mu.Lock()
+	r := v.removal
+	v.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if r.err != nil {
+		return remove(ctx, held, r.message)
+	}
+	return nil
 }
 
 // lead returns the view. There is one if this queue has the lock.
@@ -201,8 +242,8 @@ func (q *Queue) leave() {
 // claim makes sure that no other gate writes to the work stream behind the last message, and ends the release that was
 // begun last.
 //
-// A release writes two messages, each after the one that it knows to be the last: "let" names a task, and the next one is
-// the task. Then it deletes the held one. So the last "let" says which task may still be held though it was let go: it was if anything stands
+// A release writes two messages at once, each after the one that it knows to be the last: "let" names a task, and the next one, which names that "let" as the
+// message before it, is the task. Then it deletes the held one, before there is another "let". So the last "let" says which task may still be held though it was let go: it was if anything stands
 // behind, whether or not that is still there. No window of time is in this.
 func (q *Queue) claim(ctx context.Context, v *view) error {
 	for v.last == 0 {
@@ -333,6 +374,14 @@ func (q *Queue) State(ctx context.Context, id string) (gate.State, error) {
 	if !single(id) {
 		return gate.Gone, nil
 	}
+	q.mu.Lock()
+	v := q.view
+	q.mu.Unlock()
+	if v != nil {
+		if err := v.removed(ctx, q.held); err != nil {
+			return gate.Gone, err
+		}
+	}
 	for range 2 { // a task that fails goes back behind the look at held ones
 		m, err := q.held.GetLastMsgForSubject(ctx, q.prefix+"held."+id)
 		if err == nil && m.Header.Get(headGone) == "" {
@@ -377,24 +426,29 @@ func (q *Queue) Release(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := q.put(ctx, v, "let", nats.Header{headGate: {v.id}, headTask: {id}, headHeld: {strconv.FormatUint(m.Sequence, 10)}}, nil); err != nil {
+	if err := v.removed(ctx, q.held); err != nil {
 		return err
 	}
+	let := fmt.Sprintf("%s.%d", v.id, v.last)
+	if err := q.say(&nats.Msg{Subject: q.prefix + "let", Header: nats.Header{headGate: {v.id}, headTask: {id}, headHeld: {strconv.FormatUint(m.Sequence, 10)},
+		js.MsgIDHeader: {let}, js.ExpectedLastSeqHeader: {strconv.FormatUint(v.last, 10)}}}); err != nil {
+		return err
+	}
+	v.last++ // or the next message is refused, since it names the one before
 	header := nats.Header{headSince: {m.Time.Format(time.RFC3339Nano)}}
 	for key, values := range m.Header {
 		if key != headAfter && key != headTook && !strings.HasPrefix(key, "Nats-") {
 			header[key] = values
 		}
 	}
-	header.Set(nats.MsgIdHdr, fmt.Sprintf("%s.%d", id, m.Sequence))
+	header.Set(js.MsgIDHeader, fmt.Sprintf("%s.%d", id, m.Sequence))
+	header.Set(js.ExpectedLastMsgIDHeader, let)
 	message, err := q.put(ctx, v, "work."+id, header, m.Data)
 	if err != nil {
 		return err
 	}
 	v.release(id, message, m.Sequence)
-	if err := remove(ctx, q.held, m.Sequence); err != nil {
-		v.last = 0 // the claim does it
-	}
+	v.remove(q.held, m.Sequence)
 	return nil
 }
 
