@@ -26,8 +26,8 @@ func (d *Door) start(p *Pass) {
 }
 
 // finish corrects what a request was charged that has left.
-func (d *Door) finish(p *Pass) {
-	held := time.Since(p.since).Seconds()
+func (d *Door) finish(p *Pass, now time.Time) {
+	held := now.Sub(p.since).Seconds()
 	cost := held
 	if p.cost > 0 {
 		d.paid.add(float64(p.cost))

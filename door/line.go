@@ -351,6 +351,7 @@ func (d *Door) admit(p *Pass) {
 
 // depart enters that a request is not here any more.
 func (d *Door) depart(p *Pass) {
+	now := time.Now()
 	switch p.state {
 	case waits:
 		d.leaveLine(p)
@@ -358,11 +359,11 @@ func (d *Door) depart(p *Pass) {
 		p.state = gone
 		p.t.running--
 		d.running--
-		d.finish(p)
+		d.finish(p, now)
 		d.resize(p.t)
 	}
-	p.t.left = time.Now()
-	d.forget(p.t, false)
+	p.t.left = now
+	d.forget(p.t, d.waiting+d.running == 0)
 	if d.waiting+d.running > 0 {
 		return
 	}

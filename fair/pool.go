@@ -264,15 +264,14 @@ func (t *tree) begun(name string, parent *pool, c *conf) *pool {
 	}
 	n := t.gone[k]
 	t.gone[k], t.gone = nil, t.gone[:k]
-	was := *n
-	*n = t.newPool(name, parent, c)
-	n.readyJobs, n.freshJobs, n.readyPools, n.busyPools = was.readyJobs, was.freshJobs, was.readyPools, was.busyPools // they are empty
-	n.below, n.pools, n.gaps, n.jobs, n.spare = was.below, was.pools, was.gaps, was.jobs, was.spare
+	n.name, n.parent, n.conf = name, parent, c // its queues are empty, and it has no jobs
+	n.limited, n.joint = c.MaxJobs > 0 || parent.limited, c.MaxJobs > 0 || parent.joint
+	n.looks = n.looks[:0]
 	n.pools.Reset()
 	n.gaps.Reset()
 	n.jobs.Reset()
 	n.spare.Reset()
-	n.classes = was.classes[:0]
+	n.classes = n.classes[:0]
 	return n
 }
 

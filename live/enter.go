@@ -56,12 +56,12 @@ func (p *Pool) Enter(ctx context.Context, j Job) (*Permit, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
-	m := new(Permit)
-	j.permit = m
+	j.enters = true
 	h, err := newHandle(ctx, p, &j)
 	if err != nil {
 		return nil, err
 	}
+	m := h.permit
 	m.h = h
 	if _, _, err := p.submit(ctx, h, &j); err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ type Job struct {
 
 	replaces sojourn.JobID // an ended job that Retry submits anew
 	parked   bool          // there is no handler of the name
-	permit   *Permit       // of Enter
+	enters   bool          // the caller of Enter does the work
 }
 
 // A Phase is a number of tasks that do not depend on one another. The fields that it shares with
@@ -147,6 +147,12 @@ type described struct {
 	phase [1]sojourn.Phase
 }
 
+// An entered handle has its permit beside it.
+type entered struct {
+	Handle
+	permit Permit
+}
+
 // plain are the phases of most jobs: those of one phase of one task, of which nothing else is said.
 var plain = [1]sojourn.Phase{{Tasks: 1}}
 
@@ -213,18 +219,28 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 	if p.kept.d != nil {
 		ctx = context.Background() // the job outlives the process, and the context does not
 	}
-	h := new(Handle)
+	var h *Handle
 	switch n := len(j.Phases); {
 	case n == 1 && isPlain(&j.Phases[0]):
+		if j.enters {
+			e := new(entered)
+			h, e.Handle.permit = &e.Handle, &e.permit
+		} else {
+			h = new(Handle)
+		}
 		h.spec.Phases = plain[:]
 	case n == 1:
 		d := new(described)
 		h, d.spec.Phases = &d.Handle, d.phase[:]
 	default:
+		h = new(Handle)
 		h.spec.Phases = make([]sojourn.Phase, n)
 		h.extend().others = make([]work, max(n-1, 0))
 	}
-	h.pool, h.ctx, h.permit = p, ctx, j.permit
+	h.pool, h.ctx = p, ctx
+	if j.enters && h.permit == nil {
+		h.permit = new(Permit)
+	}
 	switch {
 	case j.parked:
 		h.extend().parked = true
