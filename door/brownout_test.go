@@ -77,21 +77,33 @@ func TestPromisesAfterABrownout(t *testing.T) {
 					t.Fatalf("%d places are kept, want many", kept)
 				}
 				var inside []*door.Pass
-				for i := range 4 {
-					inside = append(inside, must(d.Enter(bg, door.Request{Tenant: fmt.Sprint("b", i)})))
+				fill := func(name func(int) string) {
+					for i := range 4 {
+						inside = append(inside, must(d.Enter(bg, door.Request{Tenant: fmt.Sprint("b", i)})))
+					}
+					ctx, cancel = context.WithCancel(bg)
+					for i := range 90 {
+						wg.Go(func() {
+							if p, err := d.Enter(ctx, door.Request{Tenant: name(i)}); err == nil {
+								p.Leave()
+							}
+						})
+					}
+					synctest.Wait()
+					if got := d.Status().Waiting; got != 90 {
+						t.Errorf("%d of 90 requests wait in a line of 100, of which %d places are promised for later", got, d.Status().Promised)
+					}
 				}
-				ctx, cancel = context.WithCancel(bg)
-				for i := range 90 {
-					wg.Go(func() {
-						if p, err := d.Enter(ctx, door.Request{Tenant: fmt.Sprint("x", i%20)}); err == nil {
-							p.Leave()
-						}
-					})
+				empty := func() {
+					cancel()
+					for _, p := range inside {
+						p.Leave()
+					}
+					inside = nil
+					wg.Wait()
 				}
-				synctest.Wait()
-				if got := d.Status().Waiting; got != 90 {
-					t.Errorf("%d of 90 requests wait in a line of 100, of which %d places are promised for later", got, kept)
-				}
+				others := func(i int) string { return fmt.Sprint("x", i%20) }
+				fill(others)
 				for i := range 40 {
 					wg.Go(func() { _, _ = d.Enter(ctx, door.Request{Tenant: fmt.Sprint("x", i%20)}) })
 				}
@@ -101,11 +113,20 @@ func TestPromisesAfterABrownout(t *testing.T) {
 						t.Errorf("%s is told %v, though the line has gone in a second", tenant, after)
 					}
 				}
-				cancel()
-				for _, p := range inside {
-					p.Leave()
+				empty()
+				time.Sleep(20 * time.Second) // the places of those who were told now are over, and the others are those of before
+				if kept := d.Status().Promised; kept < 50 {
+					t.Fatalf("%d places are kept, want many", kept)
 				}
-				wg.Wait()
+				fill(name)
+				for i := range 60 { // those of the burst who are refused might come sooner than they were told
+					wg.Go(func() { _, _ = d.Enter(ctx, door.Request{Tenant: name(i)}) })
+				}
+				synctest.Wait()
+				empty()
+				time.Sleep(20 * time.Second)
+				fill(others) // nobody of the burst comes before the time that it was told
+				empty()
 			})
 		})
 	}

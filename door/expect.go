@@ -64,9 +64,7 @@ func (d *Door) price() {
 	d.priced, d.at, d.cost = true, 0, robust{}
 	for _, t := range d.tenants { //sojourn:unordered each by itself
 		t.tag, t.cost, t.ended = 0, 0, 0
-		if t.waiting > 0 {
-			d.resize(t)
-		}
+		d.stand(t)
 	}
 }
 

@@ -81,9 +81,11 @@ func (t *tenant) kept() int { return len(t.promises) + t.coming }
 
 // A promise is a place in the line for the next request of a tenant that comes when it is due.
 type promise struct {
-	t          *tenant
-	due, until time.Time
-	over       bool
+	t     *tenant
+	told  time.Time // when the client was told to come
+	due   time.Time // from when on the place is there for it: sooner, if requests leave sooner than when it was told
+	until time.Time
+	over  bool
 }
 
 // arrive lets a request into the line, perhaps in the place of another one, or says why not.
@@ -398,14 +400,14 @@ func (d *Door) drain(n float64) time.Duration {
 	return time.Duration(min(cmp.Or(d.held, 1)/float64(d.inFlight)*n, 1e9) * float64(time.Second))
 }
 
-// near returns how many of the places that are kept are due within twice the time in which a full line has gone, as of a second ago at
+// near returns how many of the places that are kept are for clients that come within twice the time in which a full line has gone, as of a second ago at
 // most. The others, which were promised when requests took longer, keep nobody out now.
 func (d *Door) near(now time.Time) int {
 	if d.waiting+d.promised >= d.o.MaxWaiting && now.Sub(d.counted) >= time.Second {
 		d.counted, d.far = now, 0
 		end := now.Add(d.drain(2*float64(d.o.MaxWaiting)) + 2*time.Second)
 		for _, p := range d.promises {
-			if !p.over && p.due.After(end) {
+			if !p.over && p.told.After(end) { // its client comes then, also if it might come sooner
 				d.far++
 			}
 		}
@@ -454,7 +456,7 @@ func (d *Door) promise(t *tenant, now time.Time) time.Duration {
 		at = t.promises[n-1].due // that was rounded up: who comes first is due first
 	}
 	after := min(max(seconds(at.Sub(now)), time.Second), longest)
-	p := &promise{t: t, due: now.Add(after), until: now.Add(after + after/10 + 2*time.Second)}
+	p := &promise{t: t, told: now.Add(after), due: now.Add(after), until: now.Add(after + after/10 + 2*time.Second)}
 	t.promises = append(t.promises, p)
 	i, _ := slices.BinarySearchFunc(d.promises, p.until, func(q *promise, until time.Time) int { return q.until.Compare(until) })
 	d.promises = slices.Insert(d.promises, i, p)

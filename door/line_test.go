@@ -306,3 +306,48 @@ func TestLightestIsNotRefused(t *testing.T) {
 		})
 	}
 }
+
+// When costs count for the first time, the order in which tenants are pushed out of a full line stays: of those that have as much here, the one
+// that came to it first.
+func TestPushedAfterPrices(t *testing.T) {
+	inDoor(t, 3, door.Options{MaxWaiting: 20}, func(t *testing.T, d *door.Door) {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		var pushed []string
+		ctx, cancel := context.WithCancel(bg)
+		come := func(tenant string) {
+			wg.Go(func() {
+				p, err := d.Enter(ctx, door.Request{Tenant: tenant})
+				if err == nil {
+					<-ctx.Done()
+					p.Leave()
+				} else if errors.Is(err, door.ErrPushed) {
+					mu.Lock()
+					defer mu.Unlock()
+					pushed = append(pushed, tenant)
+				}
+			})
+			synctest.Wait()
+		}
+		var first []*door.Pass
+		for range 3 {
+			first = append(first, must(d.Enter(bg, door.Request{Tenant: "first"})))
+		}
+		for i := range 20 {
+			come(fmt.Sprint("t", i/2))
+		}
+		for _, p := range first {
+			p.Charge(1)
+			p.Leave()
+			synctest.Wait()
+		}
+		for i := range 6 {
+			come(fmt.Sprint("new", i))
+		}
+		cancel()
+		wg.Wait()
+		if got, want := fmt.Sprint(pushed), "[t3 t4 t5]"; got != want {
+			t.Errorf("pushed out were %v, want %v", got, want)
+		}
+	})
+}

@@ -295,8 +295,12 @@ func (n *pool) newClass(c sojourn.Class) *poolClass {
 	for int(c) >= len(n.classes) {
 		nc := poolClass{turn: n.turn, before: n.turn}
 		if n.parent != nil {
-			account, since := n.parent.class(sojourn.Class(len(n.classes))).clock.Enter(n.name, n.conf.weight)
+			account, since, owes := n.parent.class(sojourn.Class(len(n.classes))).clock.Enter(n.name, n.conf.weight)
 			nc.account, nc.idle = account, sojourn.Time(since)
+			if owes {
+				nc.turn, nc.before = n.turn+1, n.turn+1
+				n.latest = max(n.latest, nc.turn)
+			}
 		}
 		n.classes = append(n.classes, nc)
 	}

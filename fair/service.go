@@ -115,7 +115,7 @@ func (t *tree) price(ev *sojourn.Event, ch ledger.Change[member]) {
 			nc := &n.classes[i]
 			nc.clock, nc.late, nc.mean, nc.most, nc.lifted = sfq.Clock{}, 0, mean{}, wide.Uint128{}, lifted{}
 			if n.parent != nil {
-				nc.account, _ = nc.clock.Enter("", n.conf.weight)
+				nc.account, _, _ = nc.clock.Enter("", n.conf.weight)
 			}
 		}
 	})
@@ -297,7 +297,8 @@ func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], spent time.Du
 }
 
 // beenServed is added to the turn in the key of a pool that was served, so that one that never was goes
-// first among equals. It may: others that come stand behind it before long, since virtual time passes.
+// first among equals. It may: others that come stand behind it before long, since virtual time passes. One that comes back with a debt
+// counts as served when it came.
 const beenServed = 1 << 62
 
 // setTag makes the ratio of a key a tag.

@@ -983,3 +983,22 @@ func TestOverdueWorkStays(t *testing.T) {
 		}
 	}
 }
+
+// A pool that comes back with a debt stands behind those that were served before and wait, where tags are equal. Pools a, b and c come in turn with a
+// task of 1 s each second, on one slot. At 5 s z comes with two tasks: the second one starts at 9 s at the latest, with both orders.
+func TestPoolThatComesWithTwoTasks(t *testing.T) {
+	for _, order := range []fair.Order{fair.Service, fair.Running} {
+		s := newSite(t, 1, fair.Options{Order: order})
+		for i := range 20 {
+			s.until(time.Duration(i) * time.Second)
+			s.arrive(1, customer{pool: string("abc"[i%3]), length: always(time.Second)})
+			if i == 5 {
+				s.arrive(2, customer{pool: "z", length: always(time.Second)})
+			}
+		}
+		s.until(20 * time.Second)
+		if first := slices.Index(s.log, "z"); first < 0 || slices.Index(s.log[first+1:], "z")+first+1 > 9 {
+			t.Errorf("order %v: served were %v, want z twice by 9 s", order, s.log)
+		}
+	}
+}

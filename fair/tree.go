@@ -260,6 +260,7 @@ func (t *tree) place(path string) *pool {
 			}
 			below = t.begun(name, n, c)
 			below.turn, below.latest = t.turns, t.turns
+			t.turns++ // nobody else has the next one: it is the turn of a pool that comes with a debt
 			below.id = heap.Allot(&n.pools, &n.gaps, below)
 			if n.below == nil {
 				n.below = make(map[string]*pool)

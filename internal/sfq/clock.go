@@ -148,8 +148,8 @@ func (d *debts) drop() {
 }
 
 // Enter returns the account of a flow that joins. It has the debt that a flow of this name has left, with what [Clock.Leave] was told
-// of it, or stands at virtual time. The weight is from 1 to [MaxWeight].
-func (c *Clock) Enter(name string, weight uint64) (a Account, since int64) {
+// of it, or stands at virtual time. owes says that it has a debt: among equals it counts as one that was served then. The weight is from 1 to [MaxWeight].
+func (c *Clock) Enter(name string, weight uint64) (a Account, since int64, owes bool) {
 	if weight == 0 || weight > MaxWeight {
 		panic(fmt.Sprintf("flow: a weight of %d", weight))
 	}
@@ -157,13 +157,13 @@ func (c *Clock) Enter(name string, weight uint64) (a Account, since int64) {
 	if d := c.debts; d != nil {
 		if id, ok := d.ids[name]; ok {
 			x := d.table.At(id)
-			at, since = x.tag, x.since
+			at, since, owes = x.tag, x.since, true
 			d.order.Remove(id)
 			delete(d.ids, name)
 			heap.Release(&d.table, &d.spare, id)
 		}
 	}
-	return Account{tag: at.of(weight)}, since
+	return Account{tag: at.of(weight)}, since, owes
 }
 
 // Leave keeps the debt of a flow that goes, while there is one, for a flow of the same name. left is

@@ -169,7 +169,7 @@ func TestMemory(t *testing.T) {
 	var c sfq.Clock
 	var accounts []sfq.Account
 	for i := range 1000 {
-		a, _ := c.Enter(fmt.Sprint(i), 1)
+		a, _, _ := c.Enter(fmt.Sprint(i), 1)
 		a.Charge(uint64(i))
 		a.Settle(uint64(i), sfq.Cost(uint64(i)))
 		accounts = append(accounts, a)
@@ -498,5 +498,23 @@ func TestNear(t *testing.T) {
 	}
 	if served[2] < 2*served[0] || served[1] <= served[0] {
 		t.Errorf("served %v tokens, want twice as many with the window of 20 as without one", served)
+	}
+}
+
+// A flow that joins with a debt stands behind a flow with the same tag that was charged before and waits.
+func TestDebtGoesLastAmongEquals(t *testing.T) {
+	f := flow.New(flow.Options{})
+	come := func(name string) flow.Flow {
+		n := join(t, f, flow.Root, name, 1)
+		f.SetActive(n, true)
+		return n
+	}
+	a, b := come("a"), come("b")
+	serve(t, f, 1)
+	serve(t, f, 1)
+	f.Leave(a)
+	a = come("a")
+	if n, _ := f.Least(); n != b {
+		t.Errorf("flow %d is served first, want %d, not %d with its debt", n, b, a)
 	}
 }

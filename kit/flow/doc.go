@@ -36,7 +36,8 @@
 //	Join       T_i is v, or what the flow of this name had when it left, if that is kept
 //	Leave      T_i is kept while it is above v, and no more than the flows that are there are kept: if there
 //	           are more, v passes to the least one
-//	Least      the least tag; then who was never charged; then who was charged longest ago
+//	Least      the least tag; then who was never charged; then who was charged longest ago. Who joins with a debt
+//	           counts as charged then
 //	Near       the first, in this order, of those with local work whose tag is at most the least one + Q
 //
 // A cost of 0 counts as 1, and one above 2^63-1 as that. A tag is rounded up to a whole multiple of 1/w_i

@@ -88,7 +88,7 @@ func New(options Options) *Flows {
 
 func (f *Flows) reset() {
 	*f = Flows{options: f.options}
-	root, _ := new(sfq.Clock).Enter("", 1)
+	root, _, _ := new(sfq.Clock).Enter("", 1)
 	heap.Allot(&f.nodes, &f.spare, &node{Account: root})
 }
 
@@ -133,8 +133,11 @@ func (f *Flows) Join(below Flow, name string, weight uint64) (Flow, error) {
 		up.below, up.busy = make(map[string]*node), heap.New(less, key.prefix)
 	}
 	f.turns++
-	account, _ := up.clock.Enter(name, weight)
+	account, _, owes := up.clock.Enter(name, weight)
 	x = &node{Account: account, name: name, parent: up, depth: up.depth + 1, turn: f.turns}
+	if owes { // it has been served
+		x.turn |= served
+	}
 	x.flow = Flow(heap.Allot(&f.nodes, &f.spare, x))
 	x.id = heap.Allot(&up.kids, &up.gaps, x)
 	up.below[name] = x

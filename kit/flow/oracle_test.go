@@ -93,12 +93,15 @@ func (w *world) join(up *flowStruct, name string, weight uint64) *flowStruct {
 			return b
 		}
 	}
-	at := up.virtual
+	at, owes := up.virtual, false
 	if d := up.debts[name]; d != nil {
-		at = d
+		at, owes = d, true
 		delete(up.debts, name)
 	}
 	f := w.flow(up, name, weight, at)
+	if owes { // it was charged before
+		f.last = f.came
+	}
 	up.below = append(up.below, f)
 	return f
 }
