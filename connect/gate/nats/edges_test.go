@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -243,5 +244,68 @@ func TestEnqueueBehindDelete(t *testing.T) {
 			run(t, q, "a", func(context.Context, Task) error { return nil })
 			put(gate.Gone) // it has ended: it is not there twice
 		})
+	}
+}
+
+// All that Enqueue takes can be let go and can fail, up to the largest task. A larger one of another client does not keep others waiting.
+func TestLargeTasks(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	q := leader(t)
+	id := strings.Repeat("i", 128)
+	text := strings.Repeat("x", int(q.conn.MaxPayload()))
+	data := []byte(text)
+	for what, largest := range map[string]func(n int) Task{
+		"headers": func(n int) Task { return Task{ID: id, Header: nats.Header{"Large": {text[:min(n, 1<<16)]}}} },
+		"data":    func(n int) Task { return Task{ID: id, Data: data[:n]} },
+	} {
+		n := len(text)
+		if what == "headers" {
+			n = 1 << 16
+		}
+		for ; ; n -= 3 {
+			err := q.Enqueue(ctx, gate.Job{ID: "x"}, largest(n))
+			if err == nil {
+				break
+			}
+			if !strings.Contains(err.Error(), "want at most") {
+				t.Fatalf("%s of %d bytes: error %v, want what is possible", what, n, err)
+			}
+		}
+		run(t, q, id, func(context.Context, Task) error { return errors.New("it fails") })
+		if state, err := q.State(ctx, id); err != nil || state != gate.Held {
+			t.Errorf("%s: state %v, error %v behind a failure, want held", what, state, err)
+		}
+		letGo(t, q, id)
+		if err := q.Delete(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := q.api.PublishMsg(ctx, &nats.Msg{Subject: "sojourn.jobs.held.large", Header: nats.Header{"Large": {text[:1<<16-60]}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: "small"}); err != nil {
+		t.Fatal(err)
+	}
+	letGo(t, q, "small")
+	if err := q.Release(ctx, "large"); !errors.Is(err, gate.ErrGone) {
+		t.Errorf("error %v of a release of what is too large, want ErrGone", err)
+	}
+	if tasks, err := q.Tasks(ctx); err != nil || len(tasks) != 1 || tasks[0].ID != "small" {
+		t.Errorf("tasks %v, error %v, want only the small one", tasks, err)
+	}
+}
+
+// Somebody deletes the consumer of the workers. They make it anew, and run what was let go.
+func TestConsumerIsDeleted(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	q := leader(t, "a")
+	if err := q.work.DeleteConsumer(ctx, "workers"); err != nil {
+		t.Fatal(err)
+	}
+	run(t, q, "a", func(context.Context, Task) error { return nil })
+	if info, err := q.consumer.Info(ctx); err != nil || info.Config.AckWait != 30*time.Second || info.Config.SampleFrequency == "" {
+		t.Errorf("consumer %+v, error %v, want that of New", info, err)
 	}
 }

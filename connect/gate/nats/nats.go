@@ -45,6 +45,9 @@ const (
 
 	// window is the number of messages that Enqueue sends before it waits for an answer.
 	window = 1000
+
+	// room is what a release and a failure may add to a message, in bytes.
+	room = 1024
 )
 
 // Options configure a [Queue]. Those of the first [New] of a name count, except Attempts and Delay.
@@ -145,12 +148,7 @@ func open(ctx context.Context, conn *nats.Conn, name string, o Options) (*Queue,
 	if q.info, err = api.Stream(ctx, title+"_WORK"); err != nil {
 		return nil, err
 	}
-	q.consumer, err = q.work.CreateConsumer(ctx, js.ConsumerConfig{Durable: "workers", FilterSubject: q.prefix + "work.*", AckPolicy: js.AckExplicitPolicy,
-		AckWait: o.AckWait, MaxAckPending: -1, MaxDeliver: -1, SampleFrequency: "100"})
-	if errors.Is(err, js.ErrConsumerExists) {
-		q.consumer, err = q.work.Consumer(ctx, "workers")
-	}
-	if err != nil {
+	if q.consumer, err = q.workers(ctx); err != nil {
 		return nil, err
 	}
 	q.opts.AckWait = q.consumer.CachedInfo().Config.AckWait
@@ -163,6 +161,16 @@ func open(ctx context.Context, conn *nats.Conn, name string, o Options) (*Queue,
 	}
 	q.beats, err = api.Stream(ctx, "KV_"+title)
 	return q, err
+}
+
+// workers makes the consumer of the workers, or takes the one that is there.
+func (q *Queue) workers(ctx context.Context) (js.Consumer, error) {
+	c, err := q.work.CreateConsumer(ctx, js.ConsumerConfig{Durable: "workers", FilterSubject: q.prefix + "work.*", AckPolicy: js.AckExplicitPolicy,
+		AckWait: q.opts.AckWait, MaxAckPending: -1, MaxDeliver: -1, SampleFrequency: "100"})
+	if errors.Is(err, js.ErrConsumerExists) {
+		c, err = q.work.Consumer(ctx, "workers")
+	}
+	return c, err
 }
 
 // stream makes a stream, or takes the one that is there.
@@ -218,6 +226,13 @@ func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error 
 		m.Header.Set(headAttempt, "1")
 		if after := time.Until(t.NotBefore); after > 0 {
 			m.Header.Set(headAfter, after.String())
+		}
+		size := m.Size()
+		if head, most := size-len(m.Subject)-len(t.Data), 1<<16-room; head > most {
+			return fmt.Errorf("connect/gate/nats: job %q: task %d has headers of %d bytes, with the job: want at most %d", job.ID, i+1, head, most)
+		}
+		if most := int(q.conn.MaxPayload()) - room; q.conn.IsConnected() && size > most {
+			return fmt.Errorf("connect/gate/nats: job %q: task %d has %d bytes: want at most %d", job.ID, i+1, size, most)
 		}
 		messages = append(messages, m)
 	}
@@ -370,6 +385,12 @@ func remove(ctx context.Context, s js.Stream, seq uint64) error {
 func refused(err error) bool {
 	var e *js.APIError
 	return errors.As(err, &e) && (e.ErrorCode == 10071 || e.ErrorCode == 10164 || e.ErrorCode == 10070)
+}
+
+// large reports whether the server says that a message is too large.
+func large(err error) bool {
+	var e *js.APIError
+	return errors.Is(err, nats.ErrMaxPayload) || errors.As(err, &e) && (e.ErrorCode == 10054 || e.ErrorCode == 10097)
 }
 
 // free returns the headers that the caller may choose. The others tell the server, and the gate, what to do with one message.

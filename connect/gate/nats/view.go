@@ -444,6 +444,10 @@ func (q *Queue) Release(ctx context.Context, id string) error {
 	header.Set(js.MsgIDHeader, fmt.Sprintf("%s.%d", id, m.Sequence))
 	header.Set(js.ExpectedLastMsgIDHeader, let)
 	message, err := q.put(ctx, v, "work."+id, header, m.Data)
+	if large(err) { // Enqueue leaves room, another client need not
+		v.forget(id)
+		err = fmt.Errorf("%w: task %q: %w", gate.ErrGone, id, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -66,6 +66,11 @@ func (q *Queue) Work(ctx context.Context, workers int, handle func(context.Conte
 					_ = m.Nak()
 				case err == nil:
 					c.run(ctx, m)
+				case errors.Is(err, nats.ErrNoResponders) && ctx.Err() == nil: // somebody has deleted the consumer, or the server starts
+					call, cancel := context.WithTimeout(ctx, patience)
+					_, _ = q.workers(call) // else the next time
+					cancel()
+					wait(ctx, pause)
 				case !errors.Is(err, nats.ErrTimeout):
 					wait(ctx, pause)
 				}
