@@ -186,8 +186,12 @@ func (q *Queue) putAll(ctx context.Context, told string, job gate.Job, tasks []T
 // put puts a held task into the queue and returns its ID, and when it may run. The client of Redis sends a task again if the answer was lost. Redis
 // then says that it has the task already, which is no error if nobody else can have put it in.
 func (q *Queue) put(ctx context.Context, job string, t Task) (id string, at time.Time, err error) {
-	headers := map[string]string{header: job}
-	maps.Copy(headers, t.Headers)
+	headers := maps.Clone(t.Headers) // which a handler may have from its own task, with that one's job and time
+	if headers == nil {
+		headers = map[string]string{}
+	}
+	headers[header] = job
+	delete(headers, notBefore)
 	named, unique := false, time.Duration(0)
 	for _, o := range t.Options { // the last one of a kind counts
 		switch v := o.Value().(type) {

@@ -283,6 +283,43 @@ func testBadInput(t *testing.T, opt asynq.RedisClientOpt) {
 	}
 }
 
+func TestHeadersOfTheTaskBefore(t *testing.T) { eachRedis(t, testHeadersOfTheTaskBefore) }
+
+// A handler puts in the next task with the headers of its own, as one does with those of a trace. The next task is one of the job for which it is put in, and
+// has no time of the first one.
+func testHeadersOfTheTaskBefore(t *testing.T, opt asynq.RedisClientOpt) {
+	h := newHost(t, 0, opt)
+	ctx := t.Context()
+	headers := map[string]string{"trace": "x"}
+	if err := h.queue.Enqueue(ctx, gate.Job{ID: "first"}, sojournasynq.Task{Type: "task", Headers: headers, Options: []asynq.Option{asynq.TaskID("a"), asynq.ProcessIn(time.Hour)}}); err != nil {
+		t.Fatal(err)
+	}
+	if len(headers) != 1 {
+		t.Errorf("headers of the caller %v, want one", headers)
+	}
+	inspector := asynq.NewInspector(h.opt)
+	defer inspector.Close()
+	info, err := inspector.GetTaskInfo("default", "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.queue.Enqueue(ctx, gate.Job{ID: "second"}, sojournasynq.Task{Type: "task", Headers: info.Headers, Options: []asynq.Option{asynq.TaskID("b")}}); err != nil {
+		t.Fatal(err)
+	}
+	tasks, err := h.queue.Tasks(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range tasks {
+		if first := x.ID == "a"; x.Job.ID != map[bool]string{true: "first", false: "second"}[first] || x.NotBefore.IsZero() == first {
+			t.Errorf("task %+v, want each with the job for which it was put in, and a time of the first one", x)
+		}
+	}
+	if info, err := inspector.GetTaskInfo("default", "b"); err != nil || info.Headers["trace"] != "x" || len(tasks) != 2 {
+		t.Errorf("task %+v, error %v, tasks %v, want two, the second with the trace", info, err, tasks)
+	}
+}
+
 // An order is one that benchmarks compare.
 type order struct {
 	name  string
