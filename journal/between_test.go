@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"os"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
@@ -118,4 +119,167 @@ func TestFollowNoArrival(t *testing.T) {
 		t.Errorf("attached: %v, want something at job 5 alone", standby.owned)
 	}
 	worked(t, standby.Close())
+}
+
+// A scripted leader does what letters say:
+//
+//	a  tells something and writes it    b  the same, and the segment ends
+//	c  makes the state of the segment that has ended    f  cannot write it    h  cannot remove the one before
+//	m  a write fails half-way, and is done anew    k  it is killed in a write, and restarts
+type scripted struct {
+	t       *testing.T
+	options Options
+	weak    *broken
+	leader  *Journal
+	ended   uint64 // its state is to be made
+	slots   sojourn.SlotID
+}
+
+// A broken store fails as it is told to.
+type broken struct {
+	Store
+	append, create, remove bool
+}
+
+var errBroken = errors.New("it is broken")
+
+func (s *broken) Append(segment uint64, data []byte) error {
+	if s.append {
+		return errors.Join(errBroken, s.Store.Append(segment, data[:len(data)/2]))
+	}
+	return s.Store.Append(segment, data)
+}
+
+func (s *broken) Create(segment uint64, data []byte) error {
+	if s.create {
+		return errBroken
+	}
+	return s.Store.Create(segment, data)
+}
+
+func (s *broken) Remove(segment uint64) error {
+	if s.remove {
+		return errBroken
+	}
+	return s.Store.Remove(segment)
+}
+
+func (w *scripted) open(s Store) {
+	w.weak, w.ended = &broken{Store: s}, 0
+	w.leader = opened(w.t, w.weak, newFIFO(w.t), w.options)
+	l := &w.leader.log
+	l.compact = func(segment uint64) {
+		w.ended = segment
+		l.mu.Lock()
+		l.making = true
+		l.mu.Unlock()
+	}
+}
+
+func (w *scripted) tell() {
+	w.slots++
+	worked(w.t, w.leader.Observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: w.slots}}))
+}
+
+func (w *scripted) do(what byte) {
+	switch what {
+	case 'a':
+		w.tell()
+		worked(w.t, w.leader.Write())
+	case 'b':
+		w.tell()
+		for n := int64(0); w.ended == 0 && n < w.options.SnapshotBytes; n += 50 {
+			worked(w.t, w.leader.Keep("k", make([]byte, 50)))
+		}
+		worked(w.t, w.leader.Write())
+	case 'c', 'f', 'h':
+		if w.ended == 0 {
+			return
+		}
+		w.weak.create, w.weak.remove = what == 'f', what == 'h'
+		w.leader.compact(w.ended)
+		w.ended, w.weak.create, w.weak.remove = 0, false, false
+	case 'm':
+		w.tell()
+		w.weak.append = true
+		_ = w.leader.Write()
+		w.weak.append = false
+		worked(w.t, w.leader.Write())
+	case 'k':
+		s := w.weak.Store.(*files)
+		list, err := s.Segments()
+		worked(w.t, errors.Join(err, s.Append(list[len(list)-1], []byte("\x05ab")), s.Close()))
+		again, err := OpenFiles(s.dir)
+		worked(w.t, err)
+		w.open(again)
+	}
+}
+
+// Whatever a leader does between the reads of a standby, in every history of a few steps: when it has read undisturbed, it knows the same, and it does after taking
+// over. So it need not be told the facts, nor loses anything.
+func TestFollowSmallHistories(t *testing.T) {
+	words := []string{""}
+	for from, length := 0, 2; length > 0; length-- {
+		for _, word := range words[from:] {
+			for _, letter := range "abcfhmk" {
+				words = append(words, word+string(letter))
+			}
+			from++
+		}
+	}
+	run := func(word string, gap int) (done bool) {
+		dir, err := os.MkdirTemp(memoryFolder(), "between")
+		worked(t, err)
+		defer os.RemoveAll(dir)
+		w := &scripted{t: t, options: Options{SnapshotBytes: 1000, inline: true, Retry: true, Another: func() (sojourn.Policy, error) { return newFIFO(nil), nil }}}
+		s, err := OpenFiles(dir)
+		worked(t, err)
+		w.open(s)
+		for range 12 { // its state is shorter than the segment
+			worked(t, w.leader.Keep("k", make([]byte, 50)))
+		}
+		w.do('a')
+		other, err := FollowFiles(dir)
+		worked(t, err)
+		reads := 0
+		x := &between{other.(shared), func() {
+			if reads++; reads == gap {
+				for i := range len(word) {
+					w.do(word[i])
+				}
+			}
+		}}
+		standby := opened(t, x, newFIFO(t), w.options)
+		w.do('a')
+		for range 3 {
+			if err := standby.Follow(); !errors.Is(err, ErrLocked) {
+				t.Fatalf("%s before read %d: %v", word, gap, err)
+			}
+		}
+		done = reads < gap
+		x.before = func() {}
+		worked(t, w.leader.Write())
+		if err := standby.Follow(); !errors.Is(err, ErrLocked) || standby.standby.cold != nil {
+			t.Fatalf("%s before read %d: %v, %v", word, gap, err, standby.standby.cold)
+		}
+		want := all(w.leader)
+		if got := all(standby); got != want {
+			t.Fatalf("%s before read %d: the standby has\n%s\nwant\n%s", word, gap, got, want)
+		}
+		files := w.weak.Store.(*files)
+		worked(t, files.Close())
+		worked(t, standby.Follow())
+		if got := all(standby); got != want || standby.Restored().Rebuilt != nil {
+			t.Fatalf("%s before read %d: after taking over it has\n%s\nwant\n%s, %v", word, gap, got, want, standby.Restored().Rebuilt)
+		}
+		worked(t, standby.Close())
+		return done
+	}
+	histories := 0
+	for _, word := range words[1:] {
+		for gap := 1; !run(word, gap); gap++ {
+			histories++
+		}
+	}
+	t.Logf("%d histories", histories)
 }
