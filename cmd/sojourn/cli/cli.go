@@ -22,6 +22,7 @@ import (
 	"github.com/sojourn-sched/sojourn/research/trace"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 )
 
 // The exit status, apart from 0.
@@ -49,6 +50,9 @@ func NewPolicy[O any, P sojourn.Policy](name, summary string, make func(O) (P, e
 // policies and those given, and exits. A given policy takes the place of a
 // built-in one of the same name.
 func Main(policies ...Policy) {
+	if columns, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && columns > 0 && os.Getenv("COLUMNS") == "" {
+		os.Setenv("COLUMNS", strconv.Itoa(columns)) // see format.Width
+	}
 	ctx := context.WithValue(context.Background(), stopper{}, os.Exit)
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, policies...))
 }
@@ -268,7 +272,7 @@ time), how fair that was, and what became of each job and task.`,
 	root.PersistentFlags().Var(typed(&colour, "WHEN"), "color", "colour what is printed: `WHEN` is auto (on a terminal, unless NO_COLOR is set), always or never")
 	root.SetVersionTemplate("sojourn {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", format.HelpWidth)))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", format.Width())))
 	root.SetHelpCommand(newHelp(policies))
 	root.AddCommand(
 		newCompare(policies), newAdvise(policies), newRun(policies), newSweep(policies), newBench(policies), newPaper(policies, paper.All()), newReplay(policies), newExplain(policies), newForecast(policies), newJournal(), newPolicies(policies), newConvert(), newGen(), newValidate(), newFluid(), newPlan(), newReport(),

@@ -16,7 +16,7 @@ func TestDemo(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, want := range []string{"workload   jobs.jsonl: 4 jobs, 228 tasks, arriving over 2 minutes\n",
-		"Under fifo, job 2 (thumbnail) arrived at 60 s, waited 690 s", "=> 4 of 4 jobs finish, the last one at ", "with default, 3 finish sooner and 1 later"} {
+		"Under fifo, job 2 (thumbnail) arrived at 60 s, waited 11.5 minutes", "=> 4 of 4 jobs finish, the last one at ", "with default, 3 finish sooner and 1 later"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the tour does not say %q:\n%s", want, out)
 		}

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// explain says why a job waited in at most 24 lines of 100 columns, in words: nothing of the state of a policy stands there.
+// explain says why a job waited in at most 24 lines of 80 columns, in words: nothing of the state of a policy stands there.
 func TestExplainIsShort(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
 	for _, policy := range []string{"default", "fair", "pfsp", "hfsp", "td"} {
 		dir := filepath.Join(t.TempDir(), policy)
 		var errs strings.Builder

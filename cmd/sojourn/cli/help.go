@@ -119,5 +119,5 @@ const defaultPolicies = "default,fifo,fair,las,srpt,fsp,pfsp,hfsp"
 func policyHelp(policies catalog.Catalog) string {
 	return strings.Join(format.Wrap("Policies are written as name or name:option=value,... They are "+
 		strings.Join(policies.Names(), ", ")+". 'sojourn policies' describes them, and 'sojourn policies NAME' lists the options of one.",
-		format.HelpWidth, ""), "\n")
+		format.Width(), ""), "\n")
 }

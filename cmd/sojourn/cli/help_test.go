@@ -52,7 +52,7 @@ func TestHelpWidth(t *testing.T) {
 			t.Errorf("%v: exit status %d: %s", args, status, &out)
 		}
 		for line := range strings.Lines(out.String()) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > format.HelpWidth {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > format.Widest {
 				t.Errorf("%v: %d columns: %s", args, n, line)
 			}
 		}

@@ -63,13 +63,14 @@ var units = []struct {
 // part is a number and a unit. Commas stand between groups of three digits.
 var part = regexp.MustCompile(`^ *((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+) *([a-zµμ]*)`)
 
-// parseInstant reads a time such as 90, 90s, 1h30m, 23d or "2.5 hours"; digits below a nanosecond are dropped.
+// parseInstant reads a time such as 90, 90s, 1h30m, "1 h 30", 23d or "2.5 hours"; digits below a nanosecond are dropped.
 func parseInstant(text string) (sojourn.Time, error) {
 	sum := new(big.Rat)
 	rest := strings.TrimSpace(text)
 	if strings.HasPrefix(rest, "-") {
 		return 0, fmt.Errorf("%s is before the history", rest)
 	}
+	last := int64(0) // unit
 	for first := true; first || rest != ""; first = false {
 		m := part.FindStringSubmatch(rest)
 		if m == nil {
@@ -87,11 +88,14 @@ func parseInstant(text string) (sojourn.Time, error) {
 		switch {
 		case m[2] == "" && first && rest == "":
 			unit = 1e9
+		case m[2] == "" && last == 3600e9 && rest == "": // 1 h 30
+			unit = 60e9
 		case m[2] == "":
 			return 0, fmt.Errorf("%s has no unit: want s, m, h or d after each number", m[1])
 		case unit == 0:
 			return 0, fmt.Errorf("no unit is called %q: want ns, us, ms, s, m, h or d", m[2])
 		}
+		last = unit
 		number, ok := new(big.Rat).SetString(strings.TrimSuffix(strings.ReplaceAll(m[1], ",", ""), "."))
 		if !ok {
 			return 0, fmt.Errorf("%q is not a number", m[1])

@@ -98,6 +98,9 @@ func (f *paperCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if f.dir != "" {
+		os.Unsetenv("COLUMNS") // pages are the same whichever terminal they are made in
+	}
 	if f.dir != "" && f.json {
 		return usage.Errorf("--json prints, and -o writes pages: give one of them")
 	}

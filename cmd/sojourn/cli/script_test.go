@@ -17,18 +17,24 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"sojourn": func() { Main() }})
+	testscript.Main(m, map[string]func(){"sojourn": command})
 }
 
 // Each script in testdata/script is a session at a shell.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
+	testscript.Run(t, scripted(func(*testscript.Env) {}))
+}
+
+// scripted says how scripts are run.
+func scripted(setup func(*testscript.Env)) testscript.Params {
+	return testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
+			setup(env)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -42,7 +48,7 @@ func TestScripts(t *testing.T) {
 			}
 			return thorough, nil
 		},
-	})
+	}
 }
 
 // status CODE COMMAND... runs a command that must end with an exit status.

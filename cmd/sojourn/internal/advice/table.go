@@ -64,7 +64,7 @@ func (t *Table) Write(w io.Writer) error {
 		b.WriteString("\n")
 	}
 	b.WriteString("\n" + strings.Join(format.Wrap("Mean sojourn time / mean slowdown, each over that under `fair`; of several loads, the geometric mean. "+
-		"**Bold**: the least of the line, or tied with it. †: above `fair` by more than chance. -: left out. `sojourn advise --help` says how that is told.", format.HelpWidth, ""), "\n") + "\n")
+		"**Bold**: the least of the line, or tied with it. †: above `fair` by more than chance. -: left out. `sojourn advise --help` says how that is told.", format.Width(), ""), "\n") + "\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

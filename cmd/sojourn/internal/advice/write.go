@@ -13,7 +13,7 @@ import (
 
 // Write prints the sentences and the table.
 func (a *Advice) Write(w io.Writer) error {
-	blocks := []string{report.Header(a.Scenario), a.prose(), a.table().String() + a.first(), a.byWork().String() + a.quarters()}
+	blocks := []string{a.prose(), report.Header(a.Scenario), a.table().String() + a.first(), a.byWork().String() + a.quarters()}
 	if notes := a.notes(); notes != "" {
 		blocks = append(blocks, notes)
 	}
@@ -23,7 +23,7 @@ func (a *Advice) Write(w io.Writer) error {
 
 // prose is the sentences, in lines.
 func (a *Advice) prose() string {
-	return strings.Join(format.Wrap(strings.Join(a.Sentences(), " "), format.HelpWidth, ""), "\n") + "\n"
+	return strings.Join(format.Wrap(strings.Join(a.Sentences(), " "), format.Width(), ""), "\n") + "\n"
 }
 
 func (a *Advice) lines() *format.Table {
@@ -73,7 +73,7 @@ func (a *Advice) table() *format.Table {
 	t.Add("against", "the best", best)
 	t.Add("against", fair, a.column(func(line *Line) string { return a.cell(line.Fair) }))
 	if !a.Objective.Deadlines() && a.Objective.percent != tail {
-		t.Add("p90 against", fair, a.column(func(line *Line) string { return a.cell(line.Tail) }))
+		t.AddMinor("p90 against", fair, a.column(func(line *Line) string { return a.cell(line.Tail) }))
 	}
 	return t
 }

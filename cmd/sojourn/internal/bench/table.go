@@ -184,7 +184,7 @@ func (t *Table) estimates() (all []string) {
 // Write writes the summary as text.
 func (t *Table) Write(w io.Writer) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d of %d runs on %s; ratios to %s, geometric means over traces and loads\n", t.Done, t.Cells, format.Count(len(t.Traces), "trace"), t.Baseline)
+	text.WriteString(format.Hang("", fmt.Sprintf("%d of %d runs on %s; ratios to %s, geometric means over traces and loads", t.Done, t.Cells, format.Count(len(t.Traces), "trace"), t.Baseline)))
 	for _, told := range t.estimates() {
 		fmt.Fprintf(&text, "\nestimates %s\n", told)
 		lines := t.ranked(told)

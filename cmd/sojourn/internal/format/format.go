@@ -75,13 +75,14 @@ func Count(n int, thing string) string {
 }
 
 // Span formats a length of time for people, to three digits, or all of those before
-// the point.
+// the point; from an hour on to the minute, such as "1 h 01".
 func Span(d time.Duration) string {
 	switch s := d.Seconds(); {
 	case s >= 2*86400:
 		return threeDigits(s/86400) + " days"
-	case s >= 2*3600:
-		return threeDigits(s/3600) + " hours"
+	case s >= 3600:
+		minutes := int(math.Round(s / 60))
+		return fmt.Sprintf("%d h %02d", minutes/60, minutes%60)
 	case s >= 120:
 		return threeDigits(s/60) + " minutes"
 	default:

@@ -4,9 +4,11 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -79,15 +81,19 @@ func TestThousands(t *testing.T) {
 
 func TestSpan(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		1:                            "0.000000001 seconds",
-		90500 * time.Millisecond:     "90.5 seconds",
-		119999 * time.Millisecond:    "120 seconds",
-		110 * time.Minute:            "110 minutes",
-		47 * time.Hour:               "47 hours",
-		999 * 24 * time.Hour:         "999 days",
-		99951 * 24 * time.Hour / 100: "1,000 days",
-		1274 * 24 * time.Hour:        "1,274 days",
-		math.MaxInt64:                "106,752 days",
+		1:                               "0.000000001 seconds",
+		90500 * time.Millisecond:        "90.5 seconds",
+		119999 * time.Millisecond:       "120 seconds",
+		59*time.Minute + 59*time.Second: "60 minutes",
+		time.Hour:                       "1 h 00",
+		3681600 * time.Millisecond:      "1 h 01",
+		2*time.Hour - time.Second:       "2 h 00",
+		110 * time.Minute:               "1 h 50",
+		47 * time.Hour:                  "47 h 00",
+		999 * 24 * time.Hour:            "999 days",
+		99951 * 24 * time.Hour / 100:    "1,000 days",
+		1274 * 24 * time.Hour:           "1,274 days",
+		math.MaxInt64:                   "106,752 days",
 	} {
 		if got := Span(d); got != want {
 			t.Errorf("span(%d) = %q, want %q", d, got, want)
@@ -104,7 +110,7 @@ func TestWideTable(t *testing.T) {
 		tb.Add(map[string]string{"a": "", "b": "one", "c": "one", "d": "two", "e": "two"}[title], title, []string{cell, "1"})
 	}
 	for _, line := range strings.Split(tb.String(), "\n") {
-		if n := len([]rune(line)); n > tableWidth {
+		if n := len([]rune(line)); n > Widest {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
@@ -115,9 +121,75 @@ func TestWideTable(t *testing.T) {
 	if !strings.Contains(tb.String(), "\n  delta=5s,early-delay=5m\n") {
 		t.Errorf("the long name is not broken:\n%s", &tb)
 	}
-	tb.Names[1] = strings.Repeat("y", 120) // nothing helps: one column in each block
-	if n := strings.Count(tb.String(), "policy"); n != 5 {
-		t.Errorf("%d blocks, want 5", n)
+}
+
+// No line of a table is wider than the width, whatever stands in it. Each column is there or, if it is minor, named below; and
+// minor columns are left out only where there is no room for all.
+func TestTableFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		width := rapid.IntRange(narrowest, Widest).Draw(t, "width")
+		word := func(most int, name string) string {
+			return strings.Repeat(rapid.StringMatching("[a-zé]").Draw(t, name), rapid.IntRange(1, most).Draw(t, name+" length"))
+		}
+		tb := Table{Corner: word(12, "corner")}
+		lines := rapid.IntRange(1, 4).Draw(t, "lines")
+		for range lines {
+			tb.Names = append(tb.Names, strings.Join([]string{word(150, "name"), word(150, "name")}, rapid.SampledFrom([]string{",", ":"}).Draw(t, "between")))
+		}
+		for i := range rapid.IntRange(1, 12).Draw(t, "columns") {
+			group := rapid.SampledFrom([]string{"", "time", "a group of many words that is wider than all its columns"}).Draw(t, "group")
+			cells := make([]string, lines)
+			for k := range cells {
+				cells[k] = word(15, "cell")
+			}
+			title := word(5, "title") + strconv.Itoa(i)
+			if rapid.Bool().Draw(t, "minor") {
+				tb.AddMinor(group, title, cells)
+			} else {
+				tb.Add(group, title, cells)
+			}
+		}
+		text := tb.Fit(width)
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
+				t.Fatalf("%d columns at %d:\n%s", n, width, text)
+			}
+		}
+		shown, left, _ := strings.Cut(text, "left out for width: ")
+		for _, c := range tb.columns {
+			named := slices.Contains(strings.FieldsFunc(left, func(r rune) bool { return strings.ContainsRune(" ,;\n", r) }), c.title)
+			if there := slices.Contains(strings.Fields(shown), c.title); there == named || named && !c.minor {
+				t.Fatalf("column %s: shown %t, named %t, minor %t:\n%s", c.title, there, named, c.minor, text)
+			}
+		}
+		if strings.Contains(tb.Fit(math.MaxInt32), "left out") {
+			t.Fatalf("columns are left out where there is room for all:\n%s", text)
+		}
+	})
+}
+
+// A name that is wider than its place stands in several lines, and nothing of it is lost.
+func TestLongName(t *testing.T) {
+	name := strings.Repeat("0123456789", 12)
+	tb := Table{Corner: "policy", Names: []string{name}}
+	tb.Add("", "jobs", []string{strings.Repeat("x", 50)})
+	var whole strings.Builder
+	for line := range strings.Lines(tb.Fit(80)) {
+		if first, _, _ := strings.Cut(strings.TrimSpace(line), " "); first != "policy" {
+			whole.WriteString(first)
+		}
+	}
+	if whole.String() != name {
+		t.Errorf("%s, want %s", &whole, name)
+	}
+}
+
+// COLUMNS says how wide lines are, within bounds.
+func TestWidth(t *testing.T) {
+	for columns, want := range map[string]int{"80": 80, "1": narrowest, "40": 40, "100": 100, "500": Widest, "": Widest, "0": Widest, "-3": Widest, "wide": Widest} {
+		if t.Setenv("COLUMNS", columns); Width() != want {
+			t.Errorf("COLUMNS=%s: %d, want %d", columns, Width(), want)
+		}
 	}
 }
 

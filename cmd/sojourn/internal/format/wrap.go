@@ -2,15 +2,26 @@ package format
 
 import (
 	"io"
+	"os"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// The columns that help texts and tables take at most, where words allow it.
-const (
-	HelpWidth  = 100
-	tableWidth = 100
-)
+// Widest is how many columns help texts and tables take where there is room.
+const Widest = 100
+
+// narrowest is below what nothing could be laid out.
+const narrowest = 40
+
+// Width returns how many columns what people read takes at most, where words allow it: COLUMNS, from 40 to [Widest], or Widest.
+func Width() int {
+	columns, err := strconv.Atoi(os.Getenv("COLUMNS"))
+	if err != nil || columns <= 0 {
+		return Widest
+	}
+	return max(narrowest, min(columns, Widest))
+}
 
 // Wrap breaks a text between words into lines of at most width characters, where words
 // allow it. Lines after the first are indented.
@@ -33,17 +44,17 @@ func Wrap(text string, width int, indent string) []string {
 	return append(lines, line)
 }
 
-// Hang returns a text behind a title, in lines of the width of tables; those after the
+// Hang returns a text behind a title, in lines of [Width]; those after the
 // first begin below the text. The title ends in what separates the two.
 func Hang(title, text string) string {
 	indent := strings.Repeat(" ", utf8.RuneCountInString(title))
-	lines := Wrap(text, tableWidth-len(indent), "")
+	lines := Wrap(text, Width()-len(indent), "")
 	return title + strings.Join(lines, "\n"+indent) + "\n"
 }
 
-// WriteWrapped writes a text in lines of the width of help texts.
+// WriteWrapped writes a text in lines of [Width].
 func WriteWrapped(w io.Writer, first, rest, text string) {
-	io.WriteString(w, first+strings.Join(Wrap(text, HelpWidth-len(first), strings.TrimPrefix(rest, first)), "\n"+first)+"\n")
+	io.WriteString(w, first+strings.Join(Wrap(text, Width()-len(first), strings.TrimPrefix(rest, first)), "\n"+first)+"\n")
 }
 
 // Listed returns words as a sentence lists them: "a, b or c".

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
@@ -33,38 +32,23 @@ func (p *Result) Write(w io.Writer) error {
 	}
 	blocks = append(blocks, notes.String())
 	if n := len(p.order[0].Loads); n > 1 {
-		blocks = append(blocks, fmt.Sprintf("a ± h  mean over %d seeds, or ratio of two such means, and its %.0f %% confidence interval (Student's t)\n",
-			n, 100*stats.Confidence))
+		blocks = append(blocks, format.Hang("a ± h  ", fmt.Sprintf("mean over %d seeds, or ratio of two such means, and its %.0f %% confidence interval (Student's t)",
+			n, 100*stats.Confidence)))
 	}
 	_, err := io.WriteString(w, strings.Join(blocks, "\n"))
 	return err
 }
 
-// filled breaks a text into lines of at most 100 columns, all but the first of
-// which are indented.
+// filled breaks a text into lines, all but the first of which are indented.
 func filled(text string) string {
-	var b strings.Builder
-	column := 0
-	for i, word := range strings.Fields(text) {
-		switch n := utf8.RuneCountInString(word); {
-		case i == 0:
-			column = n
-		case column+1+n > 100:
-			b.WriteString("\n  ")
-			column = 2 + n
-		default:
-			b.WriteByte(' ')
-			column += 1 + n
-		}
-		b.WriteString(word)
-	}
-	return b.String() + "\n"
+	return strings.Join(format.Wrap(text, format.Width(), "  "), "\n") + "\n"
 }
 
 // header names the experiment and its workloads.
 func (p *Result) header() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n%s\n\n", p.Name, p.Title, p.Source)
+	b.WriteString(filled(p.Name+": "+p.Title) + filled(p.Source) + "\n")
+	line := func(title, text string) { b.WriteString(format.Hang(fmt.Sprintf("%-9s  ", title), text)) }
 	for _, w := range p.workloads {
 		s := p.sampleOf(w.name)
 		load := "; all jobs at once"
@@ -74,17 +58,16 @@ func (p *Result) header() string {
 		if sigma, ok := p.sigmas[w.name]; ok {
 			load += fmt.Sprintf("; sizes off by sigma %g", sigma)
 		}
-		fmt.Fprintf(&b, "%-9s  %s: %s; cluster %s%s\n", w.name, w.gen,
-			format.Count(s.Scenario.Workload.Facts().Jobs, "job"), s.Scenario.Cluster.Name, load)
+		line(w.name, fmt.Sprintf("%s: %s; cluster %s%s", w.gen, format.Count(s.Scenario.Workload.Facts().Jobs, "job"), s.Scenario.Cluster.Name, load))
 	}
 	if p.estimates != (trial.Estimates{}) {
-		fmt.Fprintf(&b, "%-9s  %s\n", "estimates", &p.estimates)
+		line("estimates", p.estimates.String())
 	}
 	if p.network.Bandwidth > 0 {
-		fmt.Fprintf(&b, "%-9s  inputs are %s\n", "network", &p.network)
+		line("network", "inputs are "+p.network.String())
 	}
 	s := p.order[0]
-	fmt.Fprintf(&b, "%-9s  %s from %d on\n", "seeds", format.Thousands(len(s.Loads)), s.Scenario.Seed)
+	line("seeds", fmt.Sprintf("%s from %d on", format.Thousands(len(s.Loads)), s.Scenario.Seed))
 	return b.String()
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
-// A Comparison prints the results of a scenario as tables of at most 100 columns.
+// A Comparison prints the results of a scenario as tables, below the verdict.
 type Comparison struct {
 	*trial.Scenario
 	Specs   []catalog.Spec
@@ -23,7 +23,10 @@ type Comparison struct {
 }
 
 func (r *Comparison) Write(w io.Writer) error {
-	blocks := []string{Header(r.Scenario) + unsized(r.Scenario, r.Specs), r.main().String() + r.fastest(), r.slowdown().String() + r.leastSlowdown()}
+	blocks := []string{Header(r.Scenario) + unsized(r.Scenario, r.Specs), r.main().String(), r.slowdown().String() + r.leastSlowdown()}
+	if verdict := r.fastest(); verdict != "" {
+		blocks = append([]string{verdict + r.bars()}, blocks...)
+	}
 	for _, block := range []func() string{r.bounds, r.deadlines, r.locality, r.network, r.attempts, r.leftovers, r.bins} {
 		if text := block(); text != "" {
 			blocks = append(blocks, text)
@@ -100,6 +103,18 @@ func (r *Comparison) table() *format.Table {
 	return t
 }
 
+// bars shows the mean sojourn times, in seconds, of two policies or more.
+func (r *Comparison) bars() string {
+	if len(r.Results) < 2 {
+		return ""
+	}
+	values := make([]float64, len(r.Results))
+	for i, res := range r.Results {
+		values[i] = meanSojourn(res)
+	}
+	return format.Bars(r.table().Names, values)
+}
+
 // floats returns a column of numbers.
 func (r *Comparison) floats(f func(*sim.Result) float64) []string {
 	values := make([]float64, len(r.Results))
@@ -119,9 +134,9 @@ func (r *Comparison) texts(f func(*sim.Result) string) []string {
 }
 
 // addDist adds the columns of a distribution.
-func (r *Comparison) addDist(t *format.Table, group string, dist func(*sim.Result) *sim.Dist) {
+func (r *Comparison) addDist(to func(group, title string, cells []string), group string, dist func(*sim.Result) *sim.Dist) {
 	add := func(title string, number func(*sim.Dist) float64) {
-		t.Add(group, title, r.floats(func(res *sim.Result) float64 { return trial.Known(dist(res), number) }))
+		to(group, title, r.floats(func(res *sim.Result) float64 { return trial.Known(dist(res), number) }))
 	}
 	add("mean", func(d *sim.Dist) float64 { return d.Mean })
 	add("median", func(d *sim.Dist) float64 { return d.Median })
@@ -135,14 +150,14 @@ func (r *Comparison) main() *format.Table {
 	const fluid = "against fluid fair sharing"
 	t := r.table()
 	if !r.Gangs.On { // the fluid is no yardstick for gangs
-		t.Add(fluid, "beyond_bound", r.texts(func(res *sim.Result) string { return format.Thousands(res.Audit.BeyondBound) }))
-		t.Add(fluid, "later", r.texts(func(res *sim.Result) string { return format.Thousands(res.Audit.Late) }))
-		t.Add(fluid, "latest (s)", r.floats(func(res *sim.Result) float64 { return res.Audit.Latest.Seconds() }))
+		t.AddMinor(fluid, "beyond_bound", r.texts(func(res *sim.Result) string { return format.Thousands(res.Audit.BeyondBound) }))
+		t.AddMinor(fluid, "later", r.texts(func(res *sim.Result) string { return format.Thousands(res.Audit.Late) }))
+		t.AddMinor(fluid, "latest (s)", r.floats(func(res *sim.Result) float64 { return res.Audit.Latest.Seconds() }))
 	}
-	r.addDist(t, "sojourn time (s)", func(res *sim.Result) *sim.Dist { return &res.Sojourn })
-	t.Add("", "makespan (s)", r.floats(func(res *sim.Result) float64 { return res.Makespan.Seconds() }))
+	r.addDist(t.Add, "sojourn time (s)", func(res *sim.Result) *sim.Dist { return &res.Sojourn })
+	t.AddMinor("", "makespan (s)", r.floats(func(res *sim.Result) float64 { return res.Makespan.Seconds() }))
 	for class, name := range r.Cluster.Classes() {
-		t.Add("utilisation", name, r.texts(func(res *sim.Result) string { return format.Percent(res.Utilisation[class]) }))
+		t.AddMinor("utilisation", name, r.texts(func(res *sim.Result) string { return format.Percent(res.Utilisation[class]) }))
 	}
 	return t
 }
@@ -150,9 +165,9 @@ func (r *Comparison) main() *format.Table {
 // slowdown is the table of what waiting means to jobs of different sizes.
 func (r *Comparison) slowdown() *format.Table {
 	t := r.table()
-	r.addDist(t, "slowdown", func(res *sim.Result) *sim.Dist { return &res.Slowdown })
-	r.addDist(t, "bounded slowdown (10 s)", func(res *sim.Result) *sim.Dist { return &res.BoundedSlowdown })
-	t.Add("", "Jain", r.texts(func(res *sim.Result) string { return format.Number(res.Jain, 3) }))
+	r.addDist(t.Add, "slowdown", func(res *sim.Result) *sim.Dist { return &res.Slowdown })
+	r.addDist(t.AddMinor, "bounded slowdown (10 s)", func(res *sim.Result) *sim.Dist { return &res.BoundedSlowdown })
+	t.AddMinor("", "Jain", r.texts(func(res *sim.Result) string { return format.Number(res.Jain, 3) }))
 	return t
 }
 
@@ -170,7 +185,7 @@ func (r *Comparison) bounds() string {
 	}
 	add("completion", r.Bound.CompletionRatio)
 	add("sojourn", r.Bound.SojournRatio)
-	return t.String() + fmt.Sprintf("no schedule has a weighted mean sojourn time below %s s\n", format.Number(r.Bound.MeanSojourn(), 3))
+	return t.String() + format.Hang("", fmt.Sprintf("no schedule has a weighted mean sojourn time below %s s", format.Number(r.Bound.MeanSojourn(), 3)))
 }
 
 // any reports whether a result has something to show.
@@ -195,7 +210,7 @@ func (r *Comparison) deadlines() string {
 	if r.any(func(res *sim.Result) bool { return res.Void > 0 }) {
 		add("void", func(res *sim.Result) int { return res.Void })
 	}
-	r.addDist(t, "tardiness (s)", func(res *sim.Result) *sim.Dist { return &res.Tardiness })
+	r.addDist(t.Add, "tardiness (s)", func(res *sim.Result) *sim.Dist { return &res.Tardiness })
 	text := t.String()
 	for i := range r.Results {
 		text += r.Rolls[i].Voids(r.Specs[i].String())
@@ -269,7 +284,7 @@ func (r *Comparison) leftovers() string {
 			outcome sim.Outcome
 		}{{"rejected", sim.Rejected}, {"unsupported", sim.Unsupported}, {"unfinished", sim.Failed}} {
 			if list := r.Rolls[i].Outcomes[l.outcome]; list != nil {
-				text += fmt.Sprintf("%s, %s: %s\n", r.Specs[i], l.title, list)
+				text += format.Hang("", fmt.Sprintf("%s, %s: %s", r.Specs[i], l.title, list))
 			}
 		}
 	}

@@ -107,6 +107,7 @@ type Plans struct {
 func (r *Plans) Write(out io.Writer) error {
 	w, c, plans := r.Workload, r.Cluster, r.Plans
 	var b strings.Builder
+	b.WriteString(planVerdict(plans) + "\n")
 	known := w.Facts()
 	b.WriteString(format.Hang("workload     ", fmt.Sprintf("%s: %s, %s, %s", w.Name, format.Count(known.Jobs, "job"), format.Count(known.Tasks, "task"), arrivals(&known))))
 	b.WriteString(format.Hang("cluster      ", c.Name+": "+c.Describe()))
@@ -120,11 +121,11 @@ func (r *Plans) Write(out io.Writer) error {
 	t.Add("", "objective", nil)
 	t.Add("times the lower bound", "reached", nil)
 	t.Add("times the lower bound", "guaranteed", nil)
-	t.Add("", "makespan (s)", nil)
+	t.AddMinor("", "makespan (s)", nil)
 	for _, p := range plans {
 		t.Row(string(p.Planner), format.Number(p.Objective, 3), format.Number(bestRatio(p), 3), format.Number(guarantee(p), 3), format.Number(planMakespan(w, p).Seconds(), 3))
 	}
-	b.WriteString(t.String() + planVerdict(plans))
+	b.WriteString(t.String())
 	_, err := io.WriteString(out, b.String())
 	return err
 }

@@ -21,17 +21,17 @@ type Repetition struct {
 // Write prints the tables.
 func (r *Repetition) Write(w io.Writer) error {
 	main, slow := r.table(), r.table()
-	r.add(main, trial.Measure{Title: "beyond_bound", Of: trial.BeyondBound})
+	r.add(main.AddMinor, trial.Measure{Title: "beyond_bound", Of: trial.BeyondBound})
 	const group = "sojourn time (s)"
-	r.add(main, trial.MeasureDist(group, "mean", trial.SojournTime, trial.Mean))
-	r.add(main, trial.MeasureDist(group, "median", trial.SojournTime, trial.Median))
-	r.add(main, trial.MeasureDist(group, "p90", trial.SojournTime, trial.P90))
-	r.add(main, trial.MeasureDist(group, "p99", trial.SojournTime, trial.P99))
-	r.add(slow, trial.MeasureDist("slowdown", "mean", trial.Slowdown, trial.Mean))
-	r.add(slow, trial.MeasureDist("slowdown", "median", trial.Slowdown, trial.Median))
-	r.add(slow, trial.MeasureDist("slowdown", "p90", trial.Slowdown, trial.P90))
-	r.add(slow, trial.MeasureDist("slowdown", "p99", trial.Slowdown, trial.P99))
-	r.add(slow, trial.Measure{Title: "makespan (s)", Of: trial.Makespan})
+	r.add(main.Add, trial.MeasureDist(group, "mean", trial.SojournTime, trial.Mean))
+	r.add(main.Add, trial.MeasureDist(group, "median", trial.SojournTime, trial.Median))
+	r.add(main.Add, trial.MeasureDist(group, "p90", trial.SojournTime, trial.P90))
+	r.add(main.AddMinor, trial.MeasureDist(group, "p99", trial.SojournTime, trial.P99))
+	r.add(slow.Add, trial.MeasureDist("slowdown", "mean", trial.Slowdown, trial.Mean))
+	r.add(slow.Add, trial.MeasureDist("slowdown", "median", trial.Slowdown, trial.Median))
+	r.add(slow.Add, trial.MeasureDist("slowdown", "p90", trial.Slowdown, trial.P90))
+	r.add(slow.AddMinor, trial.MeasureDist("slowdown", "p99", trial.Slowdown, trial.P99))
+	r.add(slow.AddMinor, trial.Measure{Title: "makespan (s)", Of: trial.Makespan})
 
 	mean := judge(trial.ValuesOf(r.Samples, trial.MeasureDist(group, "mean", trial.SojournTime, trial.Mean).Of))
 	slowest := judge(trial.ValuesOf(r.Samples, trial.MeasureDist("slowdown", "mean", trial.Slowdown, trial.Mean).Of))
@@ -39,8 +39,14 @@ func (r *Repetition) Write(w io.Writer) error {
 	for i, sample := range r.Samples {
 		specs[i] = sample.Spec
 	}
-	blocks := []string{seedsHeader(r.Samples[0], "") + unsized(r.Samples[0].Scenario, specs), main.String() + judgedVerdict("mean sojourn time", main.Names, mean),
-		slow.String() + judgedVerdict("mean slowdown", slow.Names, slowest)}
+	blocks := []string{seedsHeader(r.Samples[0], "") + unsized(r.Samples[0].Scenario, specs), main.String(), slow.String() + judgedVerdict("mean slowdown", slow.Names, slowest)}
+	if verdict := judgedVerdict("mean sojourn time", main.Names, mean); verdict != "" {
+		values := make([]float64, len(mean))
+		for i := range mean {
+			values[i] = mean[i].Mean
+		}
+		blocks = append([]string{verdict + format.Bars(main.Names, values)}, blocks...)
+	}
 	if text := LeftOver(r.Samples); text != "" {
 		blocks = append(blocks, text)
 	}
@@ -58,8 +64,8 @@ func (r *Repetition) table() *format.Table {
 	return t
 }
 
-func (r *Repetition) add(t *format.Table, m trial.Measure) {
-	t.Add(m.Group, m.Title, judgedColumn(judge(trial.ValuesOf(r.Samples, m.Of))))
+func (r *Repetition) add(to func(group, title string, cells []string), m trial.Measure) {
+	to(m.Group, m.Title, judgedColumn(judge(trial.ValuesOf(r.Samples, m.Of))))
 }
 
 // seedsHeader names what a sample was made with, apart from what varies in a
@@ -132,7 +138,7 @@ func PlusMinus(i stats.Interval, decimals int) string {
 // one such place.
 func seedsLegend(seeds int, place string) string {
 	if seeds == 1 {
-		return "There is one seed, so that nothing can be said about chance; --seeds 20 would.\n"
+		return format.Hang("", "There is one seed, so that nothing can be said about chance; --seeds 20 would.")
 	}
 	return format.Hang("a ± h         ", fmt.Sprintf("mean over %d seeds, and its %.0f %% confidence interval from a-h to a+h (Student's t)", seeds, 100*stats.Confidence)) +
 		format.Hang("*             ", "the least mean of its "+place) +

@@ -37,7 +37,7 @@ func (sw *Sweep) Write(w io.Writer) error {
 			for i, s := range sw.Samples {
 				loads[i] = PlusMinus(stats.Mean(s.Load(class)), 2)
 			}
-			t.Add("load", name, loads)
+			t.AddMinor("load", name, loads)
 		}
 	}
 	const group = "sojourn time (s)"
@@ -52,14 +52,21 @@ func (sw *Sweep) Write(w io.Writer) error {
 		for _, samples := range sw.compared() {
 			judged = append(judged, judge(trial.ValuesOf(samples, m.Of))...)
 		}
-		t.Add(m.Group, m.Title, judgedColumn(judged))
+		add := t.Add
+		if m.Group == "" {
+			add = t.AddMinor
+		}
+		add(m.Group, m.Title, judgedColumn(judged))
 	}
 
 	place := "column"
 	if sw.Vary.Policy == "" {
 		place = "column for that " + sw.Vary.Name
 	}
-	blocks := []string{seedsHeader(s, sw.Vary.What()), t.String() + sw.verdict()}
+	blocks := []string{seedsHeader(s, sw.Vary.What()), t.String()}
+	if verdict := sw.verdict(); verdict != "" {
+		blocks = append([]string{verdict}, blocks...)
+	}
 	if text := LeftOver(sw.Samples); text != "" {
 		blocks = append(blocks, text)
 	}

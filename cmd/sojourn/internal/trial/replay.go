@@ -58,18 +58,18 @@ type attribute struct {
 func (r *Replayed) Write(w io.Writer) error {
 	d := r.Difference
 	if d == nil {
-		_, err := fmt.Fprintf(w, "%s: %s, all equal under %s\n", format.Visible(r.File), format.Count(r.Calls, "call"), r.Policy)
+		_, err := io.WriteString(w, format.Hang("", fmt.Sprintf("%s: %s, all equal under %s", format.Visible(r.File), format.Count(r.Calls, "call"), r.Policy)))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s:%d: first difference, after %s\nrecorded: %s\nreplayed: %s\n",
-		format.Visible(d.file), d.Line, format.Count(r.Calls, "equal call"), d.Recorded, d.Replayed)
+	_, err := io.WriteString(w, format.Hang("", fmt.Sprintf("%s:%d: first difference, after %s", format.Visible(d.file), d.Line, format.Count(r.Calls, "equal call")))+
+		format.Hang("recorded: ", d.Recorded)+format.Hang("replayed: ", d.Replayed))
 	for _, e := range d.Explanations {
 		var words []string
 		for _, a := range e.Attrs {
 			words = append(words, a.Key+"="+format.Visible(a.Value))
 		}
 		if err == nil {
-			_, err = fmt.Fprintf(w, "%s, job %d: %s\n", e.Policy, e.Job, strings.Join(words, ", "))
+			_, err = io.WriteString(w, strings.Join(format.Wrap(fmt.Sprintf("%s, job %d: %s", e.Policy, e.Job, strings.Join(words, ", ")), format.Width(), "  "), "\n")+"\n")
 		}
 	}
 	return err

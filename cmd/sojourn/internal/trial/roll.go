@@ -52,7 +52,7 @@ func (r *Roll) Voids(policy string) string {
 	})
 	var b strings.Builder
 	for _, why := range reasons {
-		fmt.Fprintf(&b, "%s, guarantee void: %s: %s; %s missed\n", policy, r.void[why], why, format.Thousands(r.void[why].missed))
+		b.WriteString(format.Hang("", fmt.Sprintf("%s, guarantee void: %s: %s; %s missed", policy, r.void[why], why, format.Thousands(r.void[why].missed))))
 	}
 	return b.String()
 }

@@ -3,6 +3,7 @@ package whatif
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,9 @@ import (
 // Write writes the forecast as a table and a line of verdict.
 func (f *Forecast) Write(out io.Writer) error {
 	var b strings.Builder
+	if len(f.Jobs) > 0 {
+		b.WriteString(format.Verdict(f.verdict()) + "\n")
+	}
 	b.WriteString(format.Hang("", fmt.Sprintf("Under %s, from %s on, if no other job arrives: 90 %% intervals of %s.", f.Policy, seconds(f.At), format.Count(f.Draws, "draw"))))
 	if len(f.Jobs) == 0 {
 		b.WriteString("No job is live then.\n")
@@ -19,52 +23,80 @@ func (f *Forecast) Write(out io.Writer) error {
 		return err
 	}
 	t := format.Table{Corner: "job"}
-	for _, title := range []string{"arrived s", "tasks left", "running", "starts s", "finishes s"} {
-		t.Add("", title, nil)
-	}
+	c := f.clock()
+	unit := c.unit()
+	t.AddMinor("", "arrived"+unit, nil)
+	t.Add("", "tasks left", nil)
+	t.AddMinor("", "running", nil)
+	t.Add("", "starts"+unit, nil)
+	t.Add("", "finishes"+unit, nil)
 	if f.Change != "" {
-		t.Add("with "+f.Change, "finishes s", nil)
-		t.Add("with "+f.Change, "sooner s", nil)
+		t.Add("with "+f.Change, "finishes"+unit, nil)
+		t.Add("with "+f.Change, "sooner"+unit, nil)
 	}
 	for i := range f.Jobs {
 		j := &f.Jobs[i]
-		start := j.Start.String()
+		start := c.interval(j.Start)
 		if j.Started {
 			start = "has started"
 		}
-		cells := []string{format.Duration(time.Duration(j.Arrival)), format.Thousands(j.Left), format.Thousands(j.Running), start, j.Finish.String()}
+		cells := []string{c.short(j.Arrival), format.Thousands(j.Left), format.Thousands(j.Running), start, c.interval(j.Finish)}
 		if f.Change != "" {
-			cells = append(cells, j.ChangedFinish.String(), j.gain())
+			cells = append(cells, c.interval(j.ChangedFinish), c.gain(j))
 		}
 		t.Row(strings.TrimPrefix(jobName(j.Job, j.Name), "job "), cells...)
 	}
-	b.WriteString("\n" + t.String() + format.Hang("=> ", f.verdict()))
+	b.WriteString("\n" + t.String())
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-// String returns "10", or "10 to 20" if the ends differ; "-" if there is none.
-func (i *Interval) String() string {
-	switch {
-	case i == nil:
+// interval returns "10", or "10 to 20" if the ends differ; "-" if there is none.
+func (c clock) interval(i *Interval) string {
+	if i == nil {
 		return "-"
-	case i.Low == i.High:
-		return short(i.Low)
 	}
-	return short(i.Low) + " to " + short(i.High)
+	low, high := c.short(i.Low), c.short(i.High)
+	if low == high {
+		return low
+	}
+	return low + " to " + high
 }
 
-// short returns a time with one digit after the point at most.
-func short(s format.Seconds) string {
-	return format.Duration(time.Duration(s).Round(100 * time.Millisecond))
+// A clock tells times as "1 h 01", or in seconds.
+type clock bool
+
+// clock tells times as hours and minutes if one is of an hour or more.
+func (f *Forecast) clock() clock {
+	return clock(slices.ContainsFunc(f.Jobs, func(j Outlook) bool { return j.Finish != nil && j.Finish.High >= format.Seconds(time.Hour) }))
 }
 
-// gain returns by how much sooner the job finishes with the change, in the median.
-func (j *Outlook) gain() string {
+// unit is what follows a number.
+func (c clock) unit() string {
+	if c {
+		return ""
+	}
+	return " s"
+}
+
+// short returns a time; seconds have one digit after the point at most.
+func (c clock) short(s format.Seconds) string {
+	if !c {
+		return format.Duration(time.Duration(s).Round(100 * time.Millisecond))
+	}
+	sign, minutes := "", int64(time.Duration(s).Round(time.Minute)/time.Minute)
+	if minutes < 0 {
+		sign, minutes = "-", -minutes
+	}
+	return fmt.Sprintf("%s%d h %02d", sign, minutes/60, minutes%60)
+}
+
+// gain returns by how much sooner a job finishes with the change, in the median.
+func (c clock) gain(j *Outlook) string {
 	if j.Finish == nil || j.ChangedFinish == nil {
 		return "-"
 	}
-	return short(j.Finish.Median - j.ChangedFinish.Median)
+	return c.short(j.Finish.Median - j.ChangedFinish.Median)
 }
 
 // verdict says when all is done, and whom a change helps.
@@ -95,9 +127,10 @@ func (f *Forecast) verdict() string {
 			more++
 		}
 	}
+	c := f.clock()
 	text := "none of the jobs finishes"
 	if last != nil {
-		text = fmt.Sprintf("%d of %s %s, the last one at %s s", finish, format.Count(len(f.Jobs), "job"), finishes(finish), last)
+		text = fmt.Sprintf("%d of %s %s, the last one at %s%s", finish, format.Count(len(f.Jobs), "job"), finishes(finish), c.interval(last), c.unit())
 	}
 	if f.Change == "" {
 		return text
@@ -127,8 +160,9 @@ func finishes(n int) string {
 }
 
 func soonerOrLater(s format.Seconds) string {
+	s = format.Seconds(time.Duration(s).Round(100 * time.Millisecond))
 	if s < 0 {
-		return short(-s) + " s later"
+		return span(-s) + " later"
 	}
-	return short(s) + " s sooner"
+	return span(s) + " sooner"
 }

@@ -16,6 +16,9 @@ import (
 
 // most returns how many jobs ahead are written in sentences, so that all fits into 24 lines: those with most tasks; JSON has all.
 func (w *Wait) most() int {
+	if format.Width() < format.Widest {
+		return 1
+	}
 	if w.Later != nil && len(w.Later.Before) > 0 && len(w.Before) > 0 {
 		return 2
 	}
@@ -33,7 +36,20 @@ func (w *Wait) Write(out io.Writer) error {
 	return err
 }
 
+// seconds returns an instant of the history, as --at takes it.
 func seconds(s format.Seconds) string { return format.Duration(time.Duration(s)) + " s" }
+
+// span returns a length of time as people say it, exactly if it is below a second.
+func span(s format.Seconds) string {
+	switch d := time.Duration(s); {
+	case d < time.Second:
+		return seconds(s)
+	case d < 2*time.Minute:
+		return seconds(format.Seconds(d.Round(100 * time.Millisecond)))
+	default:
+		return format.Span(d)
+	}
+}
 
 // jobName returns "job 3 (nightly)".
 func jobName(id sojourn.JobID, name string) string {
@@ -48,11 +64,11 @@ func (w *Wait) beginning() string {
 	text := fmt.Sprintf("Under %s, %s arrived at %s", w.Policy, jobName(w.Job, w.Name), seconds(w.Arrival))
 	switch {
 	case w.Start == nil:
-		text += fmt.Sprintf(" and has waited for %s; it has not started.", seconds(w.Waited))
+		text += fmt.Sprintf(" and has waited for %s; it has not started.", span(w.Waited))
 	case w.Waited <= 0:
 		text += " and started at once."
 	default:
-		text += fmt.Sprintf(", waited %s, and started at %s.", seconds(w.Waited), seconds(*w.Start))
+		text += fmt.Sprintf(", waited %s, and started at %s.", span(w.Waited), seconds(*w.Start))
 	}
 	if w.Finish != nil {
 		text += fmt.Sprintf(" It finished at %s.", seconds(*w.Finish))
@@ -80,11 +96,11 @@ func (w *Wait) later() string {
 	if w.Later == nil {
 		return ""
 	}
-	text := fmt.Sprintf("After its start, tasks that could have run waited for %s in all", seconds(w.Later.Waited))
+	text := fmt.Sprintf("After its start, tasks that could have run waited for %s in all", span(w.Later.Waited))
 	if w.Later.Behind == 0 {
 		return "\n" + format.Hang("", text+". No other job had a slot that they could have used.")
 	}
-	text += fmt.Sprintf(". For %s of these, other jobs had slots that they could have used.", seconds(w.Later.Behind))
+	text += fmt.Sprintf(". For %s of these, other jobs had slots that they could have used.", span(w.Later.Behind))
 	if len(w.Later.Before) == 0 {
 		return "\n" + format.Hang("", text+" None of these jobs got such a slot in that time.")
 	}
@@ -101,7 +117,7 @@ func (w *Wait) list(ahead []Ahead) (text string) {
 	slices.SortStableFunc(ahead, func(a, b Ahead) int { return cmp.Compare(b.Running+b.Started, a.Running+a.Started) })
 	for i, a := range ahead {
 		if i == w.most() {
-			return text + fmt.Sprintf("  and %s; --json lists them\n", format.Count(len(ahead)-i, "more job"))
+			return text + format.Hang("  ", fmt.Sprintf("and %s; --json lists them", format.Count(len(ahead)-i, "more job")))
 		}
 		line := fmt.Sprintf("%s had %s running and started %d more.", jobName(a.Job, a.Name), format.Count(a.Running, "task"), a.Started)
 		if list := reasons(a.Quantities); len(list) > 0 {
@@ -135,7 +151,7 @@ func reasons(quantities []Quantity) (list []string) {
 		own, ok := virtual(q.Own)
 		ahead, known := virtual(q.Ahead)
 		if ok && known && ahead < own && len(list) == 0 {
-			list = append(list, format.Span(time.Duration((own-ahead)*1e9))+" less virtual work")
+			list = append(list, span(format.Seconds((own-ahead)*1e9))+" less virtual work")
 		}
 	}
 	sorted := slices.Clone(quantities)
@@ -170,7 +186,7 @@ func (w *Wait) unknown() string {
 // sooner says what would have changed the start.
 func (w *Wait) sooner() string {
 	if w.again == nil || w.again.start == nil {
-		return "\nNothing is known of what its tasks take, so that it cannot be run again.\n"
+		return "\n" + format.Hang("", "Nothing is known of what its tasks take, so that it cannot be run again.")
 	}
 	text := "\nRun again, "
 	if same := w.Start != nil && *w.Start == *w.again.start; same {
@@ -194,16 +210,16 @@ func (w *Wait) sooner() string {
 		case c.Sooner == nil || *c.Sooner == 0:
 			line += "it starts at the same time"
 		case *c.Sooner > 0:
-			line += fmt.Sprintf("it starts %s sooner", seconds(*c.Sooner))
+			line += fmt.Sprintf("it starts %s sooner", span(*c.Sooner))
 		default:
-			line += fmt.Sprintf("it starts %s later", seconds(-*c.Sooner))
+			line += fmt.Sprintf("it starts %s later", span(-*c.Sooner))
 		}
 		if c.Start != nil && c.Finish != nil {
 			line += ", and finishes at " + seconds(*c.Finish)
 			if by := c.FinishesSooner; by != nil && *by > 0 {
-				line += fmt.Sprintf(", %s sooner", seconds(*by))
+				line += fmt.Sprintf(", %s sooner", span(*by))
 			} else if by != nil && *by < 0 {
-				line += fmt.Sprintf(", %s later", seconds(-*by))
+				line += fmt.Sprintf(", %s later", span(-*by))
 			}
 		}
 		text += format.Hang("  ", line)

@@ -210,7 +210,7 @@ func TestForecastTable(t *testing.T) {
 	}
 }
 
-// A forecast begins with what it rests on, also where no job is live.
+// A forecast begins with its verdict, if there is one, and what it rests on.
 func TestForecastBegins(t *testing.T) {
 	for _, jobs := range [][]Outlook{nil, {{Job: 1}}} {
 		var out strings.Builder
@@ -218,7 +218,10 @@ func TestForecastBegins(t *testing.T) {
 		if err := f.Write(&out); err != nil {
 			t.Fatal(err)
 		}
-		const want = "Under fifo, from 90 s on, if no other job arrives: 90 % intervals of 200 draws.\n"
+		want := "Under fifo, from 90 s on, if no other job arrives: 90 % intervals of 200 draws.\n"
+		if jobs != nil {
+			want = "=> none of the jobs finishes\n\n" + want
+		}
 		if !strings.HasPrefix(out.String(), want) || strings.Contains(out.String(), "No job is live then.") != (jobs == nil) {
 			t.Errorf("%d jobs:\n%swant it to begin with %q", len(jobs), &out, want)
 		}
