@@ -11,6 +11,9 @@
 package prometheus
 
 import (
+	"strings"
+	"sync"
+
 	client "github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sojourn-sched/sojourn/live"
@@ -26,12 +29,18 @@ import (
 //	starvation_seconds        the longest time since when a live job of which nothing runs was submitted or last ran
 //	share_error_ratio         how much of the busy slots max-min fair sharing would give to others, among="jobs" or "pools"
 //	jobs_total                jobs, by result: ok, failed or refused
+//	jobs_late_total           jobs that ended after their deadline
 //	task_stops_total          attempts whose context the pool ended
 //	job_sojourn_seconds       from the submission of a job to its end, by result: ok or failed
 //	task_wait_seconds         from the submission of a job to the start of the first attempt at each of its tasks
 //	task_run_seconds          attempts, by result: ok or failed
 //	task_run_estimate_ratio   the time of attempts that ended well, divided by the submitter's estimate, if there was one
 //	decision_seconds          how long the policy takes to say what starts and what stops
+//	pool_running_tasks        running_tasks, by pool of the jobs
+//	pool_wait_seconds         task_wait_seconds, by pool of the jobs
+//
+// The first 100 pools have labels of their own, and the others together are pool="(others)"; names are cut after 100 bytes
+// (TestManyPools). dashboard.json is a dashboard of all this for Grafana, and alerts.yaml has rules for Prometheus (TestDashboard).
 //
 // [live.Gauges] has the formula of the share error. Jobs that a durable pool goes on with are counted among live jobs from
 // [live.New] on.
@@ -39,10 +48,35 @@ type Metrics struct {
 	now live.Tally
 
 	jobs         *client.CounterVec
-	stops        client.Counter
+	stops, late  client.Counter
 	sojourn, run *client.HistogramVec
 
 	wait, estimate, decision client.Histogram
+
+	mu       sync.Mutex
+	pools    map[string]bool // that have labels of their own
+	poolRuns *client.GaugeVec
+	poolWait *client.HistogramVec
+}
+
+// The pools that have labels of their own, and the bytes of a name that are shown.
+const (
+	maxPools = 100
+	maxName  = 100
+)
+
+// label returns the label of a pool.
+func (m *Metrics) label(pool string) string {
+	pool = strings.ToValidUTF8(pool[:min(len(pool), maxName)], "\uFFFD")
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.pools[pool] {
+		if len(m.pools) >= maxPools {
+			return "(others)"
+		}
+		m.pools[pool] = true
+	}
+	return pool
 }
 
 var (
@@ -66,6 +100,10 @@ func New() *Metrics {
 	}
 	return &Metrics{
 		jobs:     client.NewCounterVec(client.CounterOpts{Name: "sojourn_jobs_total", Help: "Jobs that have ended or were refused."}, []string{"result"}),
+		late:     client.NewCounter(client.CounterOpts{Name: "sojourn_jobs_late_total", Help: "Jobs that ended after their deadline."}),
+		pools:    map[string]bool{},
+		poolRuns: client.NewGaugeVec(client.GaugeOpts{Name: "sojourn_pool_running_tasks", Help: "Attempts that run, by pool of the jobs."}, []string{"pool"}),
+		poolWait: client.NewHistogramVec(histogram("pool_wait_seconds", "From the submission of a job to the start of the first attempt at a task, by pool.", seconds), []string{"pool"}),
 		stops:    client.NewCounter(client.CounterOpts{Name: "sojourn_task_stops_total", Help: "Attempts whose context the pool ended."}),
 		sojourn:  client.NewHistogramVec(histogram("job_sojourn_seconds", "From the submission of a job to its end.", seconds), []string{"result"}),
 		run:      client.NewHistogramVec(histogram("task_run_seconds", "Time of an attempt.", seconds), []string{"result"}),
@@ -91,13 +129,20 @@ func (m *Metrics) Note(n live.Note) {
 	case live.JobEnded:
 		m.jobs.WithLabelValues(result(n.Err)).Inc()
 		m.sojourn.WithLabelValues(result(n.Err)).Observe(n.Age.Seconds())
+		if n.Job.Deadline > 0 && n.At > n.Job.Deadline {
+			m.late.Inc()
+		}
 	case live.TaskStarted:
+		pool := m.label(n.Job.Pool)
+		m.poolRuns.WithLabelValues(pool).Inc()
 		if n.Attempt == 1 {
 			m.wait.Observe(n.Age.Seconds())
+			m.poolWait.WithLabelValues(pool).Observe(n.Age.Seconds())
 		}
 	case live.TaskStopped:
 		m.stops.Inc()
 	case live.TaskEnded:
+		m.poolRuns.WithLabelValues(m.label(n.Job.Pool)).Dec()
 		m.run.WithLabelValues(result(n.Err)).Observe(n.Took.Seconds())
 		if n.Err == nil && n.Estimate > 0 {
 			m.estimate.Observe(n.Took.Seconds() / n.Estimate.Seconds())
@@ -141,5 +186,5 @@ func (m *Metrics) Collect(to chan<- client.Metric) {
 }
 
 func (m *Metrics) all() []client.Collector {
-	return []client.Collector{m.jobs, m.stops, m.sojourn, m.run, m.wait, m.estimate, m.decision}
+	return []client.Collector{m.jobs, m.late, m.stops, m.sojourn, m.run, m.wait, m.estimate, m.decision, m.poolRuns, m.poolWait}
 }
