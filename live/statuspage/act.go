@@ -5,15 +5,18 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn"
 )
 
 // WithActions lets those visitors act whose requests the function allows: cancel a job, try again at once what waits after a
-// failure, pause a tenant, resume it, and change its weight. Without it there are no such buttons, and nothing can be posted.
+// failure, pause a tenant, resume it, and change its weight and how many tasks it may run at a time. Without it there are no such buttons, and nothing can be posted.
 //
 // An action is a POST with a token that the page has. What another site makes a browser send is refused with status 403, whoever
 // is allowed (TestActionsOfOtherSites).
@@ -91,17 +94,25 @@ func (s *site) serveAct(w http.ResponseWriter, r *http.Request) {
 	case "cancel", "retry":
 		err = s.actOnJob(r, what, job)
 		back = fmt.Sprint("job/", job)
-	case "pause", "resume", "weight":
-		err = s.actOnTenant(what, tenant, form.Get("weight"))
+	case "pause", "resume", "weight", "limit":
+		err = s.actOnTenant(what, tenant, form)
 	default:
 		err = fmt.Errorf("there is no action %q", what)
 	}
+	attrs := []any{"do", what, "job", id, "tenant", tenant, "weight", form.Get("weight")}
+	if what == "limit" {
+		for _, key := range slices.Sorted(maps.Keys(form)) {
+			if strings.HasPrefix(key, "limit-") {
+				attrs = append(attrs, shown(key), shown(form.Get(key)))
+			}
+		}
+	}
 	if err != nil {
-		tell(slog.LevelWarn, err, "do", what, "job", id, "tenant", tenant, "weight", form.Get("weight"))
+		tell(slog.LevelWarn, err, attrs...)
 		s.serveWrong(w, r, http.StatusConflict, "Nothing was done: "+err.Error())
 		return
 	}
-	tell(slog.LevelInfo, nil, "do", what, "job", id, "tenant", tenant, "weight", form.Get("weight"))
+	tell(slog.LevelInfo, nil, attrs...)
 	s.board.snaps.clear()
 	s.pages.clear()
 	s.searches.clear()
@@ -130,7 +141,7 @@ func (s *site) actOnJob(r *http.Request, what string, id sojourn.JobID) error {
 	return err
 }
 
-func (s *site) actOnTenant(what, tenant, weight string) error {
+func (s *site) actOnTenant(what, tenant string, form url.Values) error {
 	name, known := s.board.rec.named(tenant)
 	n, ok := s.board.pool.Settings(name)
 	if !ok || !known {
@@ -142,11 +153,35 @@ func (s *site) actOnTenant(what, tenant, weight string) error {
 	case "resume":
 		n.Paused = false
 	case "weight":
-		v, err := strconv.ParseFloat(weight, 64)
+		v, err := strconv.ParseFloat(form.Get("weight"), 64)
 		if err != nil || !(v > 0) {
-			return fmt.Errorf("weight %q: want a number above 0", weight)
+			return fmt.Errorf("weight %q: want a number above 0", shown(form.Get("weight")))
 		}
 		n.Weight = v
+	case "limit":
+		for key := range form { //sojourn:unordered each class by itself
+			class, ok := strings.CutPrefix(key, "limit-")
+			if !ok {
+				continue
+			}
+			c, err := strconv.ParseUint(class, 10, 16)
+			if err != nil {
+				return fmt.Errorf("there is no class %q", shown(class))
+			}
+			most := strings.TrimSpace(form.Get(key))
+			if most == "" {
+				delete(n.Max, sojourn.Class(c))
+				continue
+			}
+			v, err := strconv.Atoi(most)
+			if err != nil || v < 1 {
+				return fmt.Errorf("at most %q tasks: want a number above 0, or nothing for as many as there are slots", shown(most))
+			}
+			if n.Max == nil {
+				n.Max = sojourn.Slots{}
+			}
+			n.Max[sojourn.Class(c)] = v
+		}
 	}
 	return s.board.pool.ChangePool(n)
 }

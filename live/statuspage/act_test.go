@@ -94,6 +94,25 @@ func TestActions(t *testing.T) {
 		for _, bad := range []string{"", "0", "-1", "NaN", "1e300", "x"} {
 			act(409, "do", "weight", "pool", "etl", "weight", bad)
 		}
+		act(303, "do", "limit", "pool", "etl", "limit-0", " 3 ")
+		synctest.Wait()
+		if n, _ := p.Settings("etl"); n.Max[0] != 3 || n.Weight != 7 || !strings.Contains(log.String(), `limit-0=" 3 "`) {
+			t.Errorf("etl is %+v, and the log has %q", n, &log)
+		}
+		if body := ask(h, "/").Body.String(); !strings.Contains(body, "at most 3 tasks") {
+			t.Errorf("the page does not tell the limit:\n%s", body)
+		}
+		for _, bad := range []string{"0", "-1", "1.5", "x", "99999999999999999999"} {
+			act(409, "do", "limit", "pool", "etl", "limit-0", bad)
+			act(409, "do", "limit", "pool", "etl", "limit-70000", "1")
+		}
+		if n, _ := p.Settings("etl"); n.Max[0] != 3 {
+			t.Errorf("etl is %+v", n)
+		}
+		act(303, "do", "limit", "pool", "etl", "limit-0", "")
+		if n, _ := p.Settings("etl"); len(n.Max) != 0 {
+			t.Errorf("etl is %+v", n)
+		}
 		act(303, "do", "resume", "pool", "etl")
 		if n, _ := p.Settings("etl"); n.Paused || n.Weight != 7 {
 			t.Errorf("etl is %+v", n)

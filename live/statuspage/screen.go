@@ -89,6 +89,14 @@ type tenantLine struct {
 	Bar, Tick               float64 // of 100
 	P50, P90, Trend, Oldest string
 	Several, HasShare       bool
+	Limits                  []limit
+}
+
+// A limit is how many tasks a tenant may run on slots of a class; Most is "" where nothing limits them.
+type limit struct {
+	Class sojourn.Class
+	Name  string // of the class, "" if there is only one
+	Most  string
 }
 
 type tab struct {
@@ -417,6 +425,16 @@ func (s *snap) tenantLine(t *row, signs map[int]string) tenantLine {
 		Query: filter{State: "all", Pool: t.key, Page: 1, Size: 50}.query()}
 	if t.Weight > 0 {
 		out.Weight = number(t.Weight)
+		for _, c := range s.classes {
+			l := limit{Class: c}
+			if len(s.classes) > 1 {
+				l.Name = fmt.Sprintf(" of class %d", c)
+			}
+			if n := t.most[c]; n > 0 {
+				l.Most = fmt.Sprint(n)
+			}
+			out.Limits = append(out.Limits, l)
+		}
 	}
 	if t.entitled >= 0 {
 		out.HasShare, out.Share, out.Tick = true, number(t.entitled), 100*t.entitled/slots
@@ -564,7 +582,7 @@ func (sc *screen) slots(s *snap, signs map[int]string) {
 			break
 		}
 		c := cell4{Sign: "–", Kind: "idle", Title: fmt.Sprintf("slot %d", x.Slot.ID)}
-		if x.Slot.Node != 0 || s.classes > 1 {
+		if x.Slot.Node != 0 || len(s.classes) > 1 {
 			c.Title += fmt.Sprintf(" of class %d on node %d", x.Slot.Class, x.Slot.Node)
 		}
 		if x.Busy {

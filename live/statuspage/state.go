@@ -53,8 +53,8 @@ type snap struct {
 	sharing bool // the policy divides slots among tenants
 	says    saying
 	holds   map[int]map[sojourn.JobID]int // slots, by the number of a tenant and the job
-	classes int
-	stuck   gone // a job that cannot go on, and why
+	classes []sojourn.Class               // of the slots
+	stuck   gone                          // a job that cannot go on, and why
 }
 
 // A row is what is known of a tenant.
@@ -66,7 +66,8 @@ type row struct {
 	oldest            time.Duration
 	oldestJob         sojourn.JobID
 	entitled          float64 // -1: nobody says
-	hour, now, before window  // waits: of the hour, the last quarter and what was before
+	most              sojourn.Slots
+	hour, now, before window // waits: of the hour, the last quarter and what was before
 }
 
 const mostRows = 200 // tenants that are listed
@@ -213,11 +214,12 @@ const noTenant = "(no tenant)"
 
 // shares says what tenants are entitled to.
 func (b *board) shares(s *snap) {
-	classes := map[sojourn.Class]bool{}
 	for _, x := range s.st.Slots {
-		classes[x.Slot.Class] = true
+		if c := x.Slot.Class; !slices.Contains(s.classes, c) {
+			s.classes = append(s.classes, c)
+		}
 	}
-	s.classes = len(classes)
+	slices.Sort(s.classes)
 	at := map[string][]*row{} // those below a FIFO pool share one
 	for i := range s.tenants {
 		t := &s.tenants[i]
@@ -226,14 +228,14 @@ func (b *board) shares(s *snap) {
 			continue
 		}
 		s.sharing = true
-		t.Weight, t.Paused = cmp.Or(n.Weight, 1), n.Paused
+		t.Weight, t.Paused, t.most = cmp.Or(n.Weight, 1), n.Paused, n.Max
 		at[n.Name] = append(at[n.Name], t)
 	}
 	switch {
 	case !s.sharing:
 	case s.small:
 		demand, sum, of := 0, 0.0, map[string]float64{}
-		for c := range classes { //sojourn:unordered sums, of one class after the other
+		for _, c := range s.classes {
 			for _, share := range b.pool.Shares(c) {
 				demand += share.Demand
 				sum += share.Entitled
