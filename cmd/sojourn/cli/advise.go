@@ -49,6 +49,8 @@ func newAdvise(policies catalog.Catalog) *cobra.Command {
 		q advice.Question
 		o advice.Objective
 		l []string
+
+		file string
 	)
 	must(o.Set(advice.ObjectiveNames()[0]))
 	f.Estimates.Mode = sim.None
@@ -76,6 +78,9 @@ func newAdvise(policies catalog.Catalog) *cobra.Command {
 			}
 			f.Source.Stream = true
 			if len(args) > 0 {
+				if file != "" {
+					return usage.Errorf("-o writes the page of one workload: give -w and -c")
+				}
 				return adviseTable(cmd, &f, q, args)
 			}
 			q.Objectives = []advice.Objective{o}
@@ -87,7 +92,7 @@ func newAdvise(policies catalog.Catalog) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printForm(cmd, f.json, a.Summary(), a.Write)
+			return printPage(cmd, nil, file, a.Page, func() error { return printForm(cmd, f.json, a.Summary(), a.Write) })
 		}),
 	}
 	flags := cmd.Flags()
@@ -96,6 +101,7 @@ func newAdvise(policies catalog.Catalog) *cobra.Command {
 	flags.StringArrayVarP(&l, "policies", "p", nil, "`POLICIES` to choose among")
 	flags.Var(typed(&loads, "LOADS"), "loads", "run at these `LOADS` of the busier class of slots: "+advice.Recorded+", or numbers")
 	flags.IntVar(&q.Resamples, "resamples", 500, "intervals are made of `N` resamples")
+	registerPage(flags, &file)
 	f.Policies = policies
 	registerSource(flags, &f.Source)
 	flags.Var(typed(&f.Load.Scale, "WHAT"), "scale", "how loads are reached: `WHAT` is arrivals or durations (default arrivals)")

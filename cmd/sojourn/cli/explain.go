@@ -18,8 +18,8 @@ import (
 
 func newExplain(policies catalog.Catalog) *cobra.Command {
 	var (
-		policy string
-		asJSON bool
+		policy, file string
+		asJSON       bool
 	)
 	cmd := &cobra.Command{
 		Use:   "explain DIR JOB",
@@ -60,11 +60,12 @@ the policy is the one that the history names.`,
 			if err != nil {
 				return err
 			}
-			return printForm(cmd, asJSON, wait, wait.Write)
+			return printPage(cmd, args, file, wait.Page, func() error { return printForm(cmd, asJSON, wait, wait.Write) })
 		}),
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVarP(&policy, "policy", "p", "", "`POLICY` that decided, if not the one that the history names")
+	registerPage(cmd.Flags(), &file)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of sentences")
 	return cmd
 }

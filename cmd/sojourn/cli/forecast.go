@@ -18,6 +18,7 @@ import (
 
 type forecastFlags struct {
 	policy, other, job string
+	file               string
 	at                 instant
 	slots, draws       int
 	seed               uint64
@@ -59,6 +60,7 @@ output take no time here.`,
 	flags.StringVar(&f.job, "job", "", "what if one more job came, of so many tasks of so many seconds: `TASKSxSECONDS`?")
 	flags.IntVar(&f.draws, "draws", f.draws, "draw the times of tasks `N` times")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed `N` of the draws")
+	registerPage(flags, &f.file)
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of a table")
 	return cmd
 }
@@ -105,7 +107,7 @@ func (f *forecastFlags) run(cmd *cobra.Command, policies catalog.Catalog, name s
 	if err != nil {
 		return err
 	}
-	return printForm(cmd, f.json, forecast, forecast.Write)
+	return printPage(cmd, []string{name}, f.file, forecast.Page, func() error { return printForm(cmd, f.json, forecast, forecast.Write) })
 }
 
 // parseJob reads TASKSxSECONDS.

@@ -7,7 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/page"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/recorded"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -92,6 +95,22 @@ func printResult[T any](cmd *cobra.Command, f *formFlags, whole any, rows []T, t
 // printForm writes a result as JSON or as a table.
 func printForm(cmd *cobra.Command, asJSON bool, whole any, table func(io.Writer) error) error {
 	return printResult[any](cmd, &formFlags{json: asJSON}, whole, nil, table)
+}
+
+// registerPage registers -o of commands that print one answer.
+func registerPage(flags *pflag.FlagSet, file *string) {
+	flags.StringVarP(file, "output", "o", "", "also write a page with pictures for a browser to `FILE`, such as report.html")
+}
+
+// printPage prints an answer, and writes its page if a file is named.
+func printPage(cmd *cobra.Command, args []string, file string, made func(command string) *page.Report, print func() error) error {
+	if file != "" {
+		r := made(recorded.CommandLine(cmd.Name(), args, givenFlags(cmd)))
+		if err := files.Replace(file, r.Write); err != nil {
+			return err
+		}
+	}
+	return print()
 }
 
 // The values of --color.

@@ -32,6 +32,13 @@ func (t *Table) AddMinor(group, title string, cells []string) {
 	t.columns = append(t.columns, tableColumn{group, title, cells, true})
 }
 
+// Columns calls column for each column, from the left.
+func (t *Table) Columns(column func(group, title string, cells []string)) {
+	for _, c := range t.columns {
+		column(c.group, c.title, c.cells)
+	}
+}
+
 // Row adds a line: its name, and its cells in the first columns.
 func (t *Table) Row(name string, cells ...string) {
 	t.Names = append(t.Names, name)

@@ -11,6 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/page"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
@@ -39,6 +40,15 @@ func (r *Comparison) Write(w io.Writer) error {
 
 // Header names what is simulated.
 func Header(s *trial.Scenario) string {
+	text := ""
+	for _, h := range Facts(s) {
+		text += format.Hang(fmt.Sprintf("%-11s", h.Name), h.Text)
+	}
+	return text
+}
+
+// Facts names what is simulated.
+func Facts(s *trial.Scenario) []page.Fact {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", format.Visible(s.Cluster.Name), s.Cluster.Describe())
 	separator := "; load "
@@ -56,12 +66,16 @@ func Header(s *trial.Scenario) string {
 	if scaled := s.Load.String(); scaled != "" {
 		b.WriteString("; " + scaled)
 	}
-	return format.Hang("workload   ", fmt.Sprintf("%s: %s, %s, %s", s.Workload.Name,
-		format.Count(known.Jobs, "job"), format.Count(known.Tasks, "task"), arrivals(&known))) +
-		format.Hang("cluster    ", b.String()) +
-		s.Gangs.Header() +
-		s.Locality.Header(s.Workload) +
-		format.Hang("estimates  ", fmt.Sprintf("%s; seed %d", estimatesText(s.Estimates.String(), &known), s.Seed))
+	facts := []page.Fact{
+		{Name: "workload", Text: fmt.Sprintf("%s: %s, %s, %s", s.Workload.Name, format.Count(known.Jobs, "job"), format.Count(known.Tasks, "task"), arrivals(&known))},
+		{Name: "cluster", Text: b.String()},
+	}
+	for _, line := range []string{s.Gangs.Header(), s.Locality.Header(s.Workload)} {
+		if name, text, ok := strings.Cut(strings.Join(strings.Fields(line), " "), " "); ok {
+			facts = append(facts, page.Fact{Name: name, Text: text})
+		}
+	}
+	return append(facts, page.Fact{Name: "estimates", Text: fmt.Sprintf("%s; seed %d", estimatesText(s.Estimates.String(), &known), s.Seed)})
 }
 
 // unsized says which policies miss what they are made for.

@@ -39,7 +39,7 @@ func TestForecastComesTrue(t *testing.T) {
 			jobs = append(jobs, j)
 			at = at.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "gap")) * time.Second)
 		}
-		entries, ends := recorded(t, policies[name], jobs, slots)
+		entries, ends := recordedRun(t, policies[name], jobs, slots)
 		instant := jobs[len(jobs)-1].At.Add(time.Duration(rapid.IntRange(0, 200_000).Draw(t, "after")) * time.Millisecond)
 		first := slices.IndexFunc(entries, func(e history.Entry) bool { return e.Kind == history.Observe && e.Event.Kind == sojourn.TaskFinished })
 		instant = max(instant, entries[first].Event.At)
@@ -92,8 +92,8 @@ func all(entries []history.Entry) iter.Seq2[history.Entry, error] {
 	}
 }
 
-// recorded runs jobs and returns the history, and when each job started and finished.
-func recorded(t *rapid.T, policy func() (sojourn.Policy, error), jobs []*sim.Job, slots int) ([]history.Entry, map[sojourn.JobID][2]sojourn.Time) {
+// recordedRun runs jobs and returns the history, and when each job started and finished.
+func recordedRun(t *rapid.T, policy func() (sojourn.Policy, error), jobs []*sim.Job, slots int) ([]history.Entry, map[sojourn.JobID][2]sojourn.Time) {
 	p, err := policy()
 	if err != nil {
 		t.Fatal(err)

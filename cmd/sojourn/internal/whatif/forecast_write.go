@@ -16,13 +16,25 @@ func (f *Forecast) Write(out io.Writer) error {
 	if len(f.Jobs) > 0 {
 		b.WriteString(format.Verdict(f.verdict()) + "\n")
 	}
-	b.WriteString(format.Hang("", fmt.Sprintf("Under %s, from %s on, if no other job arrives: 90 %% intervals of %s.", f.Policy, seconds(f.At), format.Count(f.Draws, "draw"))))
+	b.WriteString(f.beginning())
 	if len(f.Jobs) == 0 {
 		b.WriteString("No job is live then.\n")
 		_, err := io.WriteString(out, b.String())
 		return err
 	}
-	t := format.Table{Corner: "job"}
+	b.WriteString("\n" + f.table().String())
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// beginning says what is foretold.
+func (f *Forecast) beginning() string {
+	return format.Hang("", fmt.Sprintf("Under %s, from %s on, if no other job arrives: 90 %% intervals of %s.", f.Policy, seconds(f.At), format.Count(f.Draws, "draw")))
+}
+
+// table has a line for each job.
+func (f *Forecast) table() *format.Table {
+	t := &format.Table{Corner: "job"}
 	c := f.clock()
 	unit := c.unit()
 	t.AddMinor("", "arrived"+unit, nil)
@@ -46,9 +58,7 @@ func (f *Forecast) Write(out io.Writer) error {
 		}
 		t.Row(strings.TrimPrefix(jobName(j.Job, j.Name), "job "), cells...)
 	}
-	b.WriteString("\n" + t.String())
-	_, err := io.WriteString(out, b.String())
-	return err
+	return t
 }
 
 // interval returns "10", or "10 to 20" if the ends differ; "-" if there is none.

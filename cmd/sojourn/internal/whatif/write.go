@@ -113,8 +113,7 @@ func (w *Wait) later() string {
 
 // list lists jobs ahead, those first that had most tasks on slots which the job could have used.
 func (w *Wait) list(ahead []Ahead) (text string) {
-	ahead = slices.Clone(ahead)
-	slices.SortStableFunc(ahead, func(a, b Ahead) int { return cmp.Compare(b.Running+b.Started, a.Running+a.Started) })
+	ahead = byTasks(ahead)
 	for i, a := range ahead {
 		if i == w.most() {
 			return text + format.Hang("  ", fmt.Sprintf("and %s; --json lists them", format.Count(len(ahead)-i, "more job")))
@@ -126,6 +125,13 @@ func (w *Wait) list(ahead []Ahead) (text string) {
 		text += format.Hang("  ", line)
 	}
 	return text
+}
+
+// byTasks returns jobs, those with most tasks first.
+func byTasks(ahead []Ahead) []Ahead {
+	ahead = slices.Clone(ahead)
+	slices.SortStableFunc(ahead, func(a, b Ahead) int { return cmp.Compare(b.Running+b.Started, a.Running+a.Started) })
+	return ahead
 }
 
 // telling returns the place of a quantity among those that say most; then comes what else a policy tells.
