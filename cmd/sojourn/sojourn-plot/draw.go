@@ -51,6 +51,11 @@ func picture(p *page.Plot) (*plot.Plot, error) {
 			return nil, fmt.Errorf("line %s: %w", s.Name, err)
 		}
 	}
+	for _, a := range []*plot.Axis{&out.X, &out.Y} { // of one value; gonum would begin a logarithmic axis at one less, which may be 0
+		if _, log := a.Scale.(plot.LogScale); log && a.Min == a.Max {
+			a.Min, a.Max = a.Min/2, a.Max*2
+		}
+	}
 	out.Legend.TextStyle.Font.Size = vg.Points(9)
 	out.Legend.Left, out.Legend.Top = true, true
 	return out, nil

@@ -138,15 +138,33 @@ func read(ctx context.Context, names []string) ([]page.Plot, error) {
 	return report.Plots, nil
 }
 
-// save writes a picture, with the legend at its right; a PNG has 200 dots an inch, as papers want it.
+// dpi is how many dots an inch a PNG has, as papers want it, and mostDots how many in all: 256 MB of memory.
+const (
+	dpi      = 200
+	mostDots = 64e6
+)
+
+// newCanvas returns an empty picture.
+func newCanvas(width, height vg.Length, format string) (vg.CanvasWriterTo, error) {
+	if !(width > 0 && height > 0) {
+		return nil, fmt.Errorf("a picture of %g x %g cm", width/vg.Centimeter, height/vg.Centimeter)
+	}
+	if format != "png" {
+		return draw.NewFormattedCanvas(width, height, format)
+	}
+	if w, h := float64(width/vg.Inch)*dpi, float64(height/vg.Inch)*dpi; w*h > mostDots {
+		return nil, fmt.Errorf("a PNG of %.0f x %.0f dots, %d an inch: want %.0f million dots at most; draw it smaller, or as svg or pdf", w, h, dpi, mostDots/1e6)
+	}
+	return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))}, nil
+}
+
+// save writes a picture, with the legend at its right.
 func save(p *plot.Plot, width, height vg.Length, format, name string) error {
 	var (
 		canvas vg.CanvasWriterTo
 		err    error
 	)
-	if format == "png" {
-		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(200))}
-	} else if canvas, err = draw.NewFormattedCanvas(width, height, format); err != nil {
+	if canvas, err = newCanvas(width, height, format); err != nil {
 		return err
 	}
 	all := draw.New(canvas)

@@ -224,13 +224,17 @@ func TestInfiniteNumbers(t *testing.T) {
 func TestLineOfOnePoint(t *testing.T) {
 	for _, scale := range []page.Scale{page.Linear, page.Log, page.SymLog} {
 		for _, steps := range []bool{false, true} {
+			at := 30.0
+			if scale == page.Log { // below which there is no power of ten, but 0
+				at = 1
+			}
 			p := page.Plot{ID: "a", X: page.Axis{Label: "across", Unit: "s", Scale: scale}, Y: page.Axis{Label: "up"}, Steps: steps,
-				Series: []page.Series{{Name: "alone", X: page.Numbers{30}, Y: page.Numbers{1}}, {Name: "none"}}}
+				Series: []page.Series{{Name: "alone", X: page.Numbers{at}, Y: page.Numbers{1}}, {Name: "none"}}}
 			out, err := picture(&p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if out.X.Min > 30 || out.X.Max < 30 || out.Y.Min > 1 || out.Y.Max < 1 {
+			if out.X.Min > at || out.X.Max < at || out.Y.Min > 1 || out.Y.Max < 1 {
 				t.Errorf("%q, steps %v: the point is outside of %v to %v and %v to %v", scale, steps, out.X.Min, out.X.Max, out.Y.Min, out.Y.Max)
 			}
 			canvas, err := out.WriterTo(12*72/2.54, 8*72/2.54, "svg")
@@ -272,9 +276,33 @@ func TestBadArguments(t *testing.T) {
 		"name another format":               {"-formats", "svg", "a.svg"},
 		"a picture of 1 x 8 cm: want 4 x 3": {"x", "-width", "1"},
 		"a picture of NaN x 8 cm":           {"x", "-width", "NaN"},
+		"15748 x 15748 dots, 200 an inch":   {file("a,b,c,d\nfifo,a,1,2\n"), "-width", "200", "-height", "200", "-o", t.TempDir()},
 	} {
 		if err := run(context.Background(), args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", args, err, want)
+		}
+	}
+}
+
+// A figure of any size is small in memory, or an error: no PNG has more than 64 million dots, and no picture is of no size.
+func TestHugeFigures(t *testing.T) {
+	dir := t.TempDir()
+	for size, want := range map[string]string{
+		`width="100000" height="100000"`: "208333 x 208333 dots, 200 an inch: want 64 million",
+		`width="100000" height="10"`:     "",
+		`width="3850" height="3850"`:     "million dots at most",
+		`width="0" height="10"`:          "a picture of 0 x",
+		`width="-10" height="10"`:        "a picture of -",
+		`width="NaN" height="10"`:        `number "NaN"`,
+		`width="1e300" height="10"`:      `number "1e300"`,
+		`height="10"`:                    `number ""`,
+	} {
+		file := filepath.Join(dir, "a.svg")
+		if err := os.WriteFile(file, []byte(`<svg xmlns="http://www.w3.org/2000/svg" `+size+` font-size="11"><title>t</title></svg>`), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := run(context.Background(), []string{"-formats", "png", "-o", dir, file}, io.Discard); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", size, err, want)
 		}
 	}
 }

@@ -15,8 +15,6 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 )
 
 // redraw writes a picture of 'sojourn paper -o DIR' in another format.
@@ -92,7 +90,7 @@ func (d *redrawing) read(in *xml.Decoder) error {
 // number returns a number of an element in the units of the paper.
 func (d *redrawing) number(text string) vg.Length {
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.Abs(v) > 1e5 {
+	if err != nil || !(math.Abs(v) <= 1e5) {
 		d.err = fmt.Errorf("number %q", text)
 	}
 	return vg.Length(v) * pixel
@@ -143,17 +141,13 @@ func (d *redrawing) element(name string, a map[string]string) {
 	}
 }
 
-// begin makes the canvas; a PNG has 200 dots an inch.
+// begin makes the canvas.
 func (d *redrawing) begin(width, height, size vg.Length) {
 	if d.err != nil {
 		return
 	}
 	d.height, d.size = height, size
-	if d.format == "png" {
-		d.canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(200))}
-		return
-	}
-	d.canvas, d.err = draw.NewFormattedCanvas(width, height, d.format)
+	d.canvas, d.err = newCanvas(width, height, d.format)
 }
 
 // write draws the text that was read, upwards if it is turned.
