@@ -1,11 +1,16 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 )
 
 // advise, explain and forecast write a page with -o: it begins with what they print, has pictures, tables and the command, and asks for
@@ -86,5 +91,59 @@ func TestPagesOfAnswers(t *testing.T) {
 	var errs strings.Builder
 	if status := Run([]string{"advise", "a.jsonl@1x1", "-o", "x.html"}, strings.NewReader(""), new(strings.Builder), &errs); status != exitUsage {
 		t.Errorf("status %d: %s", status, &errs)
+	}
+}
+
+// A page of four runs of 20,000 jobs and 200,000 tasks has at most 5 MB and 5,000 elements, and draws at most 100,000 tasks of a run:
+// what a browser has to do until it can be used is bounded by that.
+func TestLargePageIsSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	dir := t.TempDir()
+	var jobs strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&jobs, `{"id":%d,"at":%d,"name":"job %d","pool":"pool %d","phases":[{"tasks":10,"time":%d}]}`+"\n", i+1, 2*i, i%50, i%5, 50+i*37%101)
+	}
+	workload, out := filepath.Join(dir, "w.jsonl"), filepath.Join(dir, "out")
+	if err := os.WriteFile(workload, []byte(jobs.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var errs strings.Builder
+	if status := Run([]string{"compare", "-w", workload, "-c", "150x4", "-p", "fifo,fair,srpt,default", "-q", "-o", out}, strings.NewReader(""), new(strings.Builder), &errs); status != 0 {
+		t.Fatalf("status %d: %s", status, &errs)
+	}
+	text, err := os.ReadFile(filepath.Join(out, files.Report))
+	if err != nil {
+		t.Fatal(err)
+	}
+	elements := regexp.MustCompile(`<[a-z]`).FindAllIndex(text, -1)
+	_, data, _ := bytes.Cut(text, []byte(`id="data">`))
+	data, _, _ = bytes.Cut(data, []byte("</script>"))
+	var drawn struct {
+		Gantt struct {
+			Runs []struct {
+				Share float64
+				Boxes []byte
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &drawn); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%.2f MB, %d elements", float64(len(text))/1e6, len(elements))
+	if len(text) > 5_000_000 || len(elements) > 5_000 || len(drawn.Gantt.Runs) != 4 {
+		t.Errorf("%d bytes, %d elements, %d runs", len(text), len(elements), len(drawn.Gantt.Runs))
+	}
+	for _, r := range drawn.Gantt.Runs {
+		ends := 0 // of numbers
+		for _, b := range r.Boxes {
+			if b < 0x80 {
+				ends++
+			}
+		}
+		if boxes := ends / 4; boxes > 101_000 || boxes < 40_000 || !(r.Share > .2 && r.Share < 1) {
+			t.Errorf("%d boxes, a share of %v", boxes, r.Share)
+		}
 	}
 }
