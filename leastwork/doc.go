@@ -141,8 +141,9 @@
 // tasks are shorter than those of most.
 //
 // A phase of unknown length is known once a task of it has finished. u is then the part of the tasks that voted that took less than the mean
-// one of the phase, where those of its octave count half, and the second line holds if u < 1/2. Without that, a wide job of short
-// tasks goes on one task at a time while long ones hold the other slots (TestAWideJobIsKnownByItsFirstTask).
+// one of the phase, where those of its octave count half, and the second line holds if u < 1/3. Without that, a wide job of short
+// tasks goes on one task at a time while long ones hold the other slots. With u < 1/2, phases of middling tasks fill the reserve,
+// and jobs of several short tasks find it taken (TestAWideJobIsKnownByItsFirstTask).
 //
 // Nothing is reserved against the only live job while its phase has fewer than 8 times as many tasks as the class has
 // slots, since a wave more would cost it much: that is a rule of package kit/reserve. From 8 waves of equal tasks on,

@@ -330,7 +330,7 @@ func (o *oracle) file(j *oracleJob, ph *oraclePhase) {
 			continue
 		}
 		if u /= float64(len(o.lengths[c])); !trusted {
-			if u = o.shorter(next); u >= 0.5 {
+			if u = o.shorter(next); u >= 1.0/3 {
 				j.level[c] = min(15, 15*r)
 				continue
 			}

@@ -9,7 +9,8 @@ import (
 
 // Of 1,000 slots 20 are reserved, and a batch of long tasks holds the others. Of a wide job of which nothing is told one
 // task starts on the reserve, and as long as it runs no other one. Once it has finished, the job is known by it. If it was shorter
-// than most, many start: of the shortest jobs on all of the reserve, of others on about half of it. Else they go on one by one.
+// than two thirds, many start: of the shortest jobs on all of the reserve, of others on more than half of it. Else they go on one
+// by one.
 func TestAWideJobIsKnownByItsFirstTask(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -17,8 +18,9 @@ func TestAWideJobIsKnownByItsFirstTask(t *testing.T) {
 		start int // tasks that start when the first one has finished
 	}{
 		{"shorter than all", 10 * time.Second, 20},
-		{"shorter than most", 12 * time.Hour, 12}, // with 11 its level is 6, and 8 are to be left; with 12 it is 7,
-		{"longer than most", 40 * time.Hour, 1},
+		{"shorter than three quarters", 6 * time.Hour, 13}, // with 12 or 13 its level is 5, and 7 are to be left
+		{"longer than a third", 12 * time.Hour, 1},
+		{"longer than all", 40 * time.Hour, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p, now := newPolicy(), sojourn.Time(0)
@@ -51,11 +53,14 @@ func TestAWideJobIsKnownByItsFirstTask(t *testing.T) {
 			for id := range sojourn.SlotID(1000) {
 				observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}})
 			}
-			for id := range sojourn.JobID(80) { // a third of the tasks take 6 hours or less, two thirds a day
+			for id := range sojourn.JobID(80) { // a quarter of the tasks takes 3 hours, a quarter 12, and half of them a day
 				arrive(id+100, 1)
 				took := 24 * time.Hour
-				if id%3 == 0 {
-					took = 6 * time.Hour
+				switch id % 4 {
+				case 0:
+					took = 3 * time.Hour
+				case 1:
+					took = 12 * time.Hour
 				}
 				a := offer()
 				now += sojourn.Time(took)

@@ -230,7 +230,7 @@ func weigh(work wide.Uint128, running int, spread bool, weight uint64) wide.Uint
 
 // level returns at which level of the reserve a job is filed for slots of one class. Where told times
 // say which phases are long, it is at most 8: about half of the reserve. Else it is so for phases that are known to be
-// short, since a task has finished that was shorter than most.
+// short, since their finished tasks were shorter than two thirds of the first tasks.
 func (p *Policy) level(j *ledger.Job[jobData], side *ledger.Side) int {
 	ph, running := &j.Data.phases[j.NextPhase(side)], side.Running()
 	b := p.beliefs.of(side.Class())
@@ -243,7 +243,7 @@ func (p *Policy) level(j *ledger.Job[jobData], side *ledger.Side) int {
 		return told(rank, running)
 	case ph.samples > 0:
 		mean, _ := ph.took.QuoRem(wide.From64(ph.samples))
-		if u := b.seen.rank(time.Duration(mean.Lo)); 2*u.Num < u.Den {
+		if u := b.seen.rank(time.Duration(mean.Lo)); 3*u.Num < u.Den {
 			return told(u, running)
 		}
 	}
