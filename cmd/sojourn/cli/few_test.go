@@ -3,3 +3,6 @@
 package cli
 
 const thorough = false // see all_test.go
+
+// widths of terminals in TestOutputFits.
+var widths = [...]string{"60"}
