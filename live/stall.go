@@ -44,9 +44,10 @@ type answers struct {
 // does not wait for long.
 func (p *Pool) ask(ctx context.Context, call func() error) error {
 	done := make(chan error, 1)
-	if p.answers.n.Add(1) == 1 {
+	if p.answers.n.Load() == 0 { // before it is counted, so that nobody takes an old answer for the last one
 		p.answers.heard.Store(time.Now().UnixNano())
 	}
+	p.answers.n.Add(1)
 	if p.answers.armed.CompareAndSwap(false, true) {
 		time.AfterFunc(mostSilent, p.listen)
 	}
