@@ -70,9 +70,10 @@ func TestRapidReset(t *testing.T) {
 	if b.most.Load() > 2 {
 		t.Errorf("%d were in the handler at a time, want 2", b.most.Load())
 	}
-	if status, _, _, err := get(bg, srv, "next", "/"); err != nil || status != 200 {
-		t.Errorf("who comes next: %d %v", status, err)
-	}
+	waitFor(t, "who comes next is served", func() bool { // some that were reset may come to the door only now, and places are kept for others
+		status, _, _, err := get(bg, srv, "next", "/")
+		return err == nil && status == 200
+	})
 	if err := d.Close(bg); err != nil {
 		t.Error(err)
 	}
