@@ -76,7 +76,7 @@ func (p *Pool) ask(ctx context.Context, call func() error) error {
 
 // listen begins a stall if the store has not answered for too long.
 func (p *Pool) listen() {
-	if p.answers.n.Load() == 0 {
+	if p.answers.n.Load() == 0 || p.leaving.Err() != nil { // nobody waits for it any more
 		p.answers.armed.Store(false)
 		return
 	}

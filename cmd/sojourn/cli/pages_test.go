@@ -98,7 +98,7 @@ func TestPagesOfAnswers(t *testing.T) {
 // what a browser has to do until it can be used is bounded by that.
 func TestLargePageIsSmall(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("it takes seconds to make runs of 800,000 tasks")
 	}
 	dir := t.TempDir()
 	var jobs strings.Builder

@@ -136,17 +136,7 @@ func testStep(t *testing.T, step int, behind, stopped bool) {
 		}
 	}
 	ids := []string{"a", "b", "c"}
-	for _, id := range ids {
-		if err := first.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: id}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, _, err := first.Lock(ctx, "first"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := first.Tasks(ctx); err != nil {
-		t.Fatal(err)
-	}
+	decides(t, first, ids...)
 	if err := first.Release(ctx, "a"); err != nil {
 		t.Fatal(err)
 	}
@@ -227,15 +217,7 @@ func TestEndsDuringARelease(t *testing.T) {
 				ctx := t.Context()
 				queues := pair(t)
 				q, other := queues[0], queues[1]
-				if err := q.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: "a"}); err != nil {
-					t.Fatal(err)
-				}
-				if _, _, err := q.Lock(ctx, "me"); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := q.Tasks(ctx); err != nil {
-					t.Fatal(err)
-				}
+				decides(t, q, "a")
 				work := func() error {
 					ctx, stop := context.WithCancel(ctx)
 					defer stop()
@@ -431,15 +413,7 @@ func TestGoexit(t *testing.T) {
 func TestReleaseBehindAnother(t *testing.T) {
 	ctx := t.Context()
 	q := pair(t)[0]
-	if err := q.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: "a"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := q.Lock(ctx, "me"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := q.Tasks(ctx); err != nil {
-		t.Fatal(err)
-	}
+	decides(t, q, "a")
 	if _, err := q.api.PublishMsg(ctx, &nats.Msg{Subject: "sojourn.jobs.let", Header: nats.Header{headGate: {"another"}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -451,21 +425,27 @@ func TestReleaseBehindAnother(t *testing.T) {
 	}
 }
 
+// decides puts tasks of a job in, and lets the gate of q decide.
+func decides(t *testing.T, q *Queue, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		if err := q.Enqueue(t.Context(), gate.Job{ID: "x"}, Task{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := q.Lock(t.Context(), "me"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Tasks(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // The held message of a release that could not be deleted is deleted before the next task is let go.
 func TestHeldMessageStays(t *testing.T) {
 	ctx := t.Context()
 	q := pair(t)[0]
-	for _, id := range []string{"a", "b"} {
-		if err := q.Enqueue(ctx, gate.Job{ID: "x"}, Task{ID: id}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, _, err := q.Lock(ctx, "me"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := q.Tasks(ctx); err != nil {
-		t.Fatal(err)
-	}
+	decides(t, q, "a", "b")
 	p := &trap{left: 3, spring: func() error { return errors.New("it is lost") }}
 	away := p.set(q)
 	if err := q.Release(ctx, "a"); err != nil {

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -300,7 +301,7 @@ func TestForeignFolder(t *testing.T) {
 // Two programs do not work in one folder: the second would remove what the first one has converted.
 func TestTwoPrograms(t *testing.T) {
 	if !locksFiles {
-		t.Skip("files have no locks here")
+		t.Skip("bench locks no folder on " + runtime.GOOS + ": see lock_other.go")
 	}
 	dir := t.TempDir()
 	first := must(Open(dir, "v1"))
