@@ -68,7 +68,8 @@ type Gate struct {
 	books *books
 	inbox []Note // that were told and not entered
 	leads bool
-	until time.Time // the lock is ours until then
+	until time.Time        // the lock is ours until then
+	fails map[string]error // what the queue did not do when it was asked last
 }
 
 const (
@@ -90,7 +91,7 @@ func New(p sojourn.Policy, b Backend, o Options) (*Gate, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	g := &Gate{backend: b, name: rand.Text(), opts: o, wake: make(chan struct{}, 1)}
+	g := &Gate{backend: b, name: rand.Text(), opts: o, wake: make(chan struct{}, 1), fails: map[string]error{}}
 	g.fleet, _ = b.(Fleet)
 	g.locker, _ = b.(Locker)
 	if g.fleet == nil && o.Workers == 0 {
@@ -123,6 +124,7 @@ func (g *Gate) Run(ctx context.Context) error {
 		}
 		g.mu.Lock()
 		g.leads = false
+		clear(g.fails)
 		g.mu.Unlock()
 		if ctx.Err() == nil {
 			g.opts.Log.Warn("gate: it waits for its turn", "err", err)
@@ -167,10 +169,13 @@ func (g *Gate) lock(ctx context.Context) (term uint64, err error) {
 		term, lease, err = g.locker.Lock(ctx, g.name)
 		until = start.Add(lease)
 	}
-	if err == nil {
-		g.mu.Lock()
-		defer g.mu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch delete(g.fails, "lock"); {
+	case err == nil:
 		g.leads, g.until = true, until
+	case !errors.Is(err, ErrLocked):
+		g.fails["lock"], g.books.fleet.failed = err, true
 	}
 	return term, err
 }
@@ -184,13 +189,26 @@ func (g *Gate) lost() bool {
 
 // keep keeps the lock of a term until that fails.
 func (g *Gate) keep(ctx context.Context, term uint64) error {
-	for sleep(ctx, renew) {
+	for why := errLost; sleep(ctx, renew); {
 		now, err := g.lock(ctx)
-		if err == nil && now != term || errors.Is(err, ErrLocked) || err != nil && g.lost() {
-			return cmp.Or(err, errLost)
+		switch {
+		case err == nil && now != term:
+			return why
+		case errors.Is(err, ErrLocked), err != nil && g.lost():
+			return err
 		}
+		why = cmp.Or(err, errLost)
 	}
 	return ctx.Err()
+}
+
+// tell notes whether the queue did what it was asked for.
+func (g *Gate) tell(what string, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.fails[what] = err; err == nil {
+		delete(g.fails, what)
+	}
 }
 
 // sleep waits. It reports whether ctx goes on.
@@ -246,8 +264,10 @@ func (g *Gate) decide(ctx context.Context, term uint64, first bool) error {
 		case <-compare.C:
 			err = g.persist(ctx, "compare", g.compare)
 		case <-look.C:
-			if err := g.look(ctx); err != nil && ctx.Err() == nil {
-				g.opts.Log.Warn("gate: the queue did not tell its servers", "err", err)
+			if err := g.look(ctx); ctx.Err() == nil {
+				if g.tell("tell its servers", err); err != nil {
+					g.opts.Log.Warn("gate: the queue did not tell its servers", "err", err)
+				}
 			}
 		}
 		timer.Stop()
@@ -261,7 +281,7 @@ func (g *Gate) decide(ctx context.Context, term uint64, first bool) error {
 func (g *Gate) persist(ctx context.Context, what string, f func(context.Context) error) error {
 	for wait := g.opts.Retry; ; wait = min(2*wait, max(most, g.opts.Retry)) {
 		err := f(ctx)
-		if err == nil {
+		if g.tell(what, err); err == nil {
 			return nil
 		}
 		if ctx.Err() != nil {

@@ -538,3 +538,34 @@ func TestOptions(t *testing.T) {
 		t.Error("a gate without a backend")
 	}
 }
+
+// While the queue does not do something, Status says what and why; and nothing when it does again, or when the gate has ended.
+func TestFails(t *testing.T) {
+	for call, want := range map[string]string{"list": "compare", "release": "let a task go", "notes": "tell what happens"} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(1)
+			g, err := gate.New(must(fifo.New(fifo.Options{})), h, gate.Options{Workers: 100, Log: silent})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			wg.Go(func() { _ = g.Run(ctx) })
+			for _, call := range []string{"", call, "", call} {
+				h.mu.Lock()
+				h.faults = func(c string) bool { return c == call }
+				h.mu.Unlock()
+				h.add(gate.Job{ID: "a"}, 1, time.Hour)
+				time.Sleep(15 * time.Second)
+				if got := strings.Join(g.Status().Fails, "; "); call == "" && got != "" || call != "" && got != want+": "+errHost.Error() {
+					t.Errorf("the call %q fails: status has %q, want %q", call, got, want)
+				}
+			}
+			cancel()
+			wg.Wait()
+			if got := g.Status().Fails; len(got) > 0 {
+				t.Errorf("status has %q behind the end, want nothing", got)
+			}
+		})
+	}
+}

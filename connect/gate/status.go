@@ -19,6 +19,9 @@ type Status struct {
 	Released int      // tasks that were let go and have not ended
 	Orphans  int      // of these, those that take none of Workers: their server is dead, or takes no tasks any more
 	Parked   []Parked // by ID
+
+	// Fails is what the queue does not do at the moment, and why, in order. The gate tries again.
+	Fails []string
 }
 
 // Parked is a task that the policy refuses whatever it is told of its job: its pool is unknown to a strict
@@ -45,6 +48,9 @@ func (g *Gate) Status() Status {
 	}
 	s.Held = len(b.tasks) - s.Released
 	s.Parked = slices.SortedFunc(maps.Values(b.parked), func(x, y Parked) int { return cmp.Compare(x.Task, y.Task) })
+	for _, what := range slices.Sorted(maps.Keys(g.fails)) {
+		s.Fails = append(s.Fails, fmt.Sprintf("%s: %v", what, g.fails[what]))
+	}
 	return s
 }
 
