@@ -309,3 +309,67 @@ func TestConsumerIsDeleted(t *testing.T) {
 		t.Errorf("consumer %+v, error %v, want that of New", info, err)
 	}
 }
+
+// Two gates of one process share a queue. The one that waits does not take from the other one what it has read.
+func TestTwoGatesOfOneQueue(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	q := leader(t, "a")
+	v := q.view
+	if _, _, err := q.Lock(ctx, "other"); !errors.Is(err, gate.ErrLocked) {
+		t.Errorf("error %v, want ErrLocked", err)
+	}
+	letGo(t, q, "a")
+	if q.view != v {
+		t.Error("the gate that decides has read all tasks again")
+	}
+	if err := q.Unlock(ctx, "me"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := q.Lock(ctx, "other"); err != nil {
+		t.Fatal(err)
+	}
+	if tasks, err := q.Tasks(ctx); err != nil || len(tasks) != 1 || tasks[0].State != gate.Released || q.view == v {
+		t.Errorf("tasks %v, error %v, want what the other one reads itself: a is let go", tasks, err)
+	}
+}
+
+// wrong is a stream of a server whose clock is wrong.
+type wrong struct {
+	js.Stream
+	by time.Duration
+}
+
+func (w wrong) Info(ctx context.Context, o ...js.StreamInfoOpt) (*js.StreamInfo, error) {
+	info, err := w.Stream.Info(ctx, o...)
+	if err == nil {
+		info.TimeStamp = info.TimeStamp.Add(w.by)
+	}
+	return info, err
+}
+
+// The clock of the server is wrong by years: a task is held for as long as was said, and its age is right.
+func TestWrongClocks(t *testing.T) {
+	t.Parallel()
+	q := leader(t)
+	v := q.view
+	for _, by := range []time.Duration{-20 * 8760 * time.Hour, -time.Minute, 0, time.Minute, 20 * 8760 * time.Hour} {
+		q.info = wrong{must(q.api.Stream(t.Context(), "SOJOURN_jobs_WORK")), by}
+		v.last = 0
+		if err := q.claim(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		v.enter(letter{subject: "sojourn.jobs.held.a", header: nats.Header{headAfter: {"1h"}}}, &js.MsgMetadata{Timestamp: time.Now().Add(by)})
+		x := v.tasks[v.at["a"].index]
+		if wait, age := time.Until(x.NotBefore), time.Since(x.Since); wait < 59*time.Minute || wait > 61*time.Minute || age < -time.Minute/2 || age > time.Minute/2 {
+			t.Errorf("the clock is wrong by %v: a task is held for %v and is %v old, want an hour, and new", by, wait, age)
+		}
+	}
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}

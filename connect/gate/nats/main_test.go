@@ -9,9 +9,11 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,7 +31,10 @@ func TestMain(m *testing.M) {
 	if address := os.Getenv("SOJOURN_GATE"); address != "" {
 		queue := must(sojournnats.New(context.Background(), dial(address), "jobs", options))
 		g := must(gate.New(newFair(), queue, quick))
-		panic(g.Run(context.Background()))
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		err := g.Run(ctx)
+		stop()
+		panic(err)
 	}
 	if address, workers, ok := strings.Cut(os.Getenv("SOJOURN_WORKERS"), " "); ok {
 		conn := dial(address)
@@ -259,14 +264,18 @@ func (h *host) gate(o gate.Options) (g *gate.Gate, stop func()) {
 // enqueue puts n tasks of a job in, named JOB-1 and so on.
 func (h *host) enqueue(job string, n int, d time.Duration) {
 	h.t.Helper()
+	if err := h.queue.Enqueue(h.t.Context(), gate.Job{ID: job}, h.tasks(job, n, d)...); err != nil {
+		h.t.Fatal(err)
+	}
+	h.put += n
+}
+
+func (h *host) tasks(job string, n int, d time.Duration) []sojournnats.Task {
 	tasks := make([]sojournnats.Task, n)
 	for i := range tasks {
 		tasks[i] = sojournnats.Task{ID: fmt.Sprintf("%s-%d", job, i+1), Data: []byte(d.String())}
 	}
-	if err := h.queue.Enqueue(h.t.Context(), gate.Job{ID: job}, tasks...); err != nil {
-		h.t.Fatal(err)
-	}
-	h.put += n
+	return tasks
 }
 
 func (h *host) ended() int {

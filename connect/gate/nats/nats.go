@@ -28,6 +28,7 @@ const (
 	headTask    = "Sojourn-Task"    // the task that the next message of the work stream lets go
 	headGate    = "Sojourn-Gate"    // that says so
 	headHeld    = "Sojourn-Held"    // its message in the held stream
+	headMade    = "Sojourn-Made"    // when the held stream was made
 )
 
 const (
@@ -72,15 +73,10 @@ type Queue struct {
 	prefix string
 	opts   Options
 
-	api      js.JetStream
-	conn     *nats.Conn
-	held     js.Stream
-	work     js.Stream
-	gone     js.Stream // what was deleted within the window of duplicates
-	consumer js.Consumer
-	alive    js.KeyValue
-	beats    js.Stream             // of alive
-	say      func(*nats.Msg) error // sends a message, and does not wait
+	api  js.JetStream
+	conn *nats.Conn
+	parts
+	say func(*nats.Msg) error // sends a message, and does not wait
 
 	asking sync.Mutex // of info
 	info   js.Stream  // work, to ask what is in it
@@ -91,6 +87,16 @@ type Queue struct {
 	view *view // nil: no gate decides here
 }
 
+// parts are what a queue has in JetStream.
+type parts struct {
+	held     js.Stream
+	work     js.Stream
+	gone     js.Stream // what was deleted within the window of duplicates
+	consumer js.Consumer
+	alive    js.KeyValue
+	beats    js.Stream // of alive
+}
+
 var _ interface {
 	gate.Backend
 	gate.Fleet
@@ -98,8 +104,8 @@ var _ interface {
 } = (*Queue)(nil)
 
 // New returns the queue of a name, which has letters, digits, - and _. It makes what is missing: the streams SOJOURN_NAME_HELD,
-// SOJOURN_NAME_WORK and SOJOURN_NAME_GONE, the consumer "workers" of the latter, and the bucket SOJOURN_NAME. The connection stays the caller's; give it
-// nats.MaxReconnects(-1), so that it outlives an outage.
+// SOJOURN_NAME_WORK and SOJOURN_NAME_GONE, the consumer "workers" of WORK, and the bucket SOJOURN_NAME. Whoever finds later that one of them is
+// missing makes it anew (TestOperator). The connection stays the caller's; give it nats.MaxReconnects(-1), so that it outlives an outage.
 func New(ctx context.Context, conn *nats.Conn, name string, o Options) (*Queue, error) {
 	q, err := open(ctx, conn, name, o)
 	if err != nil {
@@ -128,56 +134,72 @@ func open(ctx context.Context, conn *nats.Conn, name string, o Options) (*Queue,
 		return nil, err
 	}
 	q := &Queue{name: name, prefix: "sojourn." + name + ".", opts: o, api: api, conn: conn, say: conn.PublishMsg}
-	title := "SOJOURN_" + name
-	replicas := max(o.Replicas, 1)
-	q.held, err = stream(ctx, api, js.StreamConfig{Name: title + "_HELD", Subjects: []string{q.prefix + "held.*", q.prefix + "dead.*"}, MaxMsgsPerSubject: 1,
-		Replicas: replicas, Description: "tasks that a gate of sojourn holds back"})
-	if err != nil {
-		return nil, err
-	}
-	q.work, err = stream(ctx, api, js.StreamConfig{Name: title + "_WORK", Subjects: []string{q.prefix + "work.*", q.prefix + "let"}, MaxMsgsPerSubject: 1,
-		Retention: js.WorkQueuePolicy, Replicas: replicas, Description: "tasks that a gate of sojourn has let go"})
-	if err != nil {
-		return nil, err
-	}
-	q.gone, err = stream(ctx, api, js.StreamConfig{Name: title + "_GONE", Subjects: []string{q.prefix + "gone.*"}, MaxMsgsPerSubject: 1,
-		MaxAge: 2 * q.held.CachedInfo().Config.Duplicates, Replicas: replicas, Description: "tasks that were deleted, whose IDs may be used again"})
-	if err != nil {
-		return nil, err
-	}
-	if q.info, err = api.Stream(ctx, title+"_WORK"); err != nil {
-		return nil, err
-	}
-	if q.consumer, err = q.workers(ctx); err != nil {
+	if q.parts, err = q.make(ctx); err != nil {
 		return nil, err
 	}
 	q.opts.AckWait = q.consumer.CachedInfo().Config.AckWait
-	q.alive, err = api.CreateKeyValue(ctx, js.KeyValueConfig{Bucket: title, TTL: lease, Replicas: replicas, Description: "the gate and the servers that live"})
-	if errors.Is(err, js.ErrBucketExists) {
-		q.alive, err = api.KeyValue(ctx, title)
-	}
-	if err != nil {
-		return nil, err
-	}
-	q.beats, err = api.Stream(ctx, "KV_"+title)
+	q.info, err = api.Stream(ctx, q.title("_WORK"))
 	return q, err
+}
+
+func (q *Queue) title(end string) string { return "SOJOURN_" + q.name + end }
+
+// make makes what is missing.
+func (q *Queue) make(ctx context.Context) (p parts, err error) {
+	replicas := max(q.opts.Replicas, 1)
+	if p.held, err = q.stream(ctx, js.StreamConfig{Name: q.title("_HELD"), Subjects: []string{q.prefix + "held.*", q.prefix + "dead.*"}, MaxMsgsPerSubject: 1,
+		Replicas: replicas, Description: "tasks that a gate of sojourn holds back"}); err != nil {
+		return p, err
+	}
+	if p.work, err = q.stream(ctx, js.StreamConfig{Name: q.title("_WORK"), Subjects: []string{q.prefix + "work.*", q.prefix + "let"}, MaxMsgsPerSubject: 1,
+		Retention: js.WorkQueuePolicy, Replicas: replicas, Description: "tasks that a gate of sojourn has let go"}); err != nil {
+		return p, err
+	}
+	if p.gone, err = q.stream(ctx, js.StreamConfig{Name: q.title("_GONE"), Subjects: []string{q.prefix + "gone.*"}, MaxMsgsPerSubject: 1,
+		MaxAge: 2 * p.held.CachedInfo().Config.Duplicates, Replicas: replicas, Description: "tasks that were deleted, whose IDs may be used again"}); err != nil {
+		return p, err
+	}
+	if p.consumer, err = q.workers(ctx); err != nil {
+		return p, err
+	}
+	p.alive, err = q.api.CreateKeyValue(ctx, js.KeyValueConfig{Bucket: q.title(""), TTL: lease, Replicas: replicas, Description: "the gate and the servers that live"})
+	if errors.Is(err, js.ErrBucketExists) {
+		p.alive, err = q.api.KeyValue(ctx, q.title(""))
+	}
+	if err == nil {
+		p.beats, err = q.api.Stream(ctx, "KV_"+q.title(""))
+	}
+	return p, err
+}
+
+// mend makes what is missing if an error says that something is, and returns the error.
+func (q *Queue) mend(ctx context.Context, err error) error {
+	for _, missing := range []error{js.ErrStreamNotFound, js.ErrConsumerNotFound, js.ErrBucketNotFound, js.ErrNoStreamResponse} {
+		if errors.Is(err, missing) {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			_, failed := q.make(ctx)
+			return errors.Join(err, failed)
+		}
+	}
+	return err
 }
 
 // workers makes the consumer of the workers, or takes the one that is there.
 func (q *Queue) workers(ctx context.Context) (js.Consumer, error) {
-	c, err := q.work.CreateConsumer(ctx, js.ConsumerConfig{Durable: "workers", FilterSubject: q.prefix + "work.*", AckPolicy: js.AckExplicitPolicy,
+	c, err := q.api.CreateConsumer(ctx, q.title("_WORK"), js.ConsumerConfig{Durable: "workers", FilterSubject: q.prefix + "work.*", AckPolicy: js.AckExplicitPolicy,
 		AckWait: q.opts.AckWait, MaxAckPending: -1, MaxDeliver: -1, SampleFrequency: "100"})
 	if errors.Is(err, js.ErrConsumerExists) {
-		c, err = q.work.Consumer(ctx, "workers")
+		c, err = q.api.Consumer(ctx, q.title("_WORK"), "workers")
 	}
 	return c, err
 }
 
 // stream makes a stream, or takes the one that is there.
-func stream(ctx context.Context, api js.JetStream, c js.StreamConfig) (js.Stream, error) {
-	s, err := api.CreateStream(ctx, c)
+func (q *Queue) stream(ctx context.Context, c js.StreamConfig) (js.Stream, error) {
+	s, err := q.api.CreateStream(ctx, c)
 	if errors.Is(err, js.ErrStreamNameAlreadyInUse) {
-		s, err = api.Stream(ctx, c.Name)
+		s, err = q.api.Stream(ctx, c.Name)
 	}
 	return s, err
 }
@@ -270,7 +292,7 @@ func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error 
 	for err == nil && len(answers) > 0 {
 		err = confirm()
 	}
-	if err != nil {
+	if err = q.mend(ctx, err); err != nil {
 		return fmt.Errorf("connect/gate/nats: job %q: %d of %d tasks are in the queue for certain: %w", job.ID, confirmed, len(tasks), err)
 	}
 	return nil
@@ -303,8 +325,7 @@ func (q *Queue) settle(ctx context.Context, m *nats.Msg, ack *js.PubAck, err err
 // let go in this moment may run. If it fails, call it again, until it
 // succeeds or the error wraps [gate.ErrGone].
 func (q *Queue) Delete(ctx context.Context, id string) error {
-	err := q.delete(ctx, id)
-	if err != nil {
+	if err := q.mend(ctx, q.delete(ctx, id)); err != nil {
 		return fmt.Errorf("connect/gate/nats: task %q: %w", id, err)
 	}
 	return nil
@@ -423,7 +444,13 @@ type lock struct {
 	revision uint64
 	until    time.Time
 	term     uint64
+	why      error // it is to be taken anew
 }
+
+// anew says why a gate is to begin anew, which is to it as if another one had decided.
+type anew struct{ error }
+
+func (anew) Is(target error) bool { return target == gate.ErrLocked }
 
 // Lock implements [gate.Locker]. The lock is a key with a time to live. It only elects: that a gate that has lost it does no harm is the work
 // of the work stream, which takes no message of it.
@@ -431,6 +458,10 @@ func (q *Queue) Lock(ctx context.Context, name string) (term uint64, held time.D
 	l := &q.lock
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.why; err != nil && l.gate == name {
+		l.why = nil
+		return 0, 0, err
+	}
 	start := time.Now()
 	ours := l.gate == name && start.Before(l.until)
 	var revision uint64
@@ -445,20 +476,22 @@ func (q *Queue) Lock(ctx context.Context, name string) (term uint64, held time.D
 		var e js.KeyValueEntry
 		if e, err = q.alive.Get(ctx, "gate"); err == nil {
 			if string(e.Value()) != name {
-				q.leave()
+				if l.gate == name { // and not another gate of this queue
+					q.leave()
+				}
 				return 0, 0, gate.ErrLocked
 			}
 			revision, err = q.alive.Update(ctx, "gate", []byte(name), e.Revision()) // the answer to an earlier call was lost
 		}
 	}
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, q.mend(ctx, err)
 	}
 	if !ours {
 		l.term++
 		q.leave()
 	}
-	l.gate, l.revision, l.until = name, revision, start.Add(lease)
+	l.gate, l.revision, l.until, l.why = name, revision, start.Add(lease), nil
 	return l.term, lease, nil
 }
 
@@ -479,9 +512,22 @@ func (q *Queue) Unlock(ctx context.Context, name string) error {
 	return err
 }
 
-// ours reports whether this queue has the lock, and since when.
-func (l *lock) ours() (term uint64, ours bool) {
+// drop makes the gate take the lock anew.
+func (l *lock) drop(why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.term, l.gate != "" && time.Now().Before(l.until)
+	l.until, l.why = time.Time{}, anew{why}
+}
+
+// ours returns an error unless this queue has the lock, and since when it has.
+func (l *lock) ours() (term uint64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.why != nil:
+		return 0, l.why
+	case l.gate == "" || !time.Now().Before(l.until):
+		return 0, gate.ErrLocked
+	}
+	return l.term, nil
 }

@@ -467,3 +467,46 @@ func TestHeldMessageStays(t *testing.T) {
 		}
 	}
 }
+
+// The held stream is deleted behind a release, and made anew with tasks whose messages have the numbers of old ones, and once the ID of one, too. The
+// next gate does not take them for what was let go last.
+func TestNumbersOfAnotherStream(t *testing.T) {
+	for _, id := range []string{"a", "b"} {
+		ctx := t.Context()
+		queues := pair(t)
+		q, second := queues[0], queues[1]
+		decides(t, q, "a")
+		if err := q.Release(ctx, "a"); err != nil {
+			t.Fatal(err)
+		}
+		m, err := q.consumer.Next()
+		if err == nil {
+			err = m.DoubleAck(ctx)
+		}
+		if err == nil {
+			err = q.view.removed(ctx, q.held)
+		}
+		if err == nil {
+			err = q.api.DeleteStream(ctx, "SOJOURN_jobs_HELD")
+		}
+		if err == nil {
+			_, err = q.make(ctx)
+		}
+		if err == nil {
+			err = q.Unlock(ctx, "me")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		decides(t, second, id)
+		if tasks, err := second.Tasks(ctx); err != nil || len(tasks) != 1 || tasks[0].State != gate.Held {
+			t.Errorf("tasks %v, error %v, want %s, held", tasks, err, id)
+		}
+		if err := second.Release(ctx, id); err != nil {
+			t.Error(err)
+		}
+		if m, err := q.consumer.Next(js.FetchMaxWait(time.Second)); err != nil || m.Subject() != "sojourn.jobs.work."+id {
+			t.Errorf("message %v, error %v, want task %s", m, err, id)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -25,7 +26,6 @@ type follower struct {
 	consumer js.Consumer
 	messages js.MessagesContext
 	last     atomic.Pointer[js.MsgMetadata]
-	done     chan struct{}
 }
 
 func follow(ctx context.Context, s js.Stream, o js.OrderedConsumerConfig, each func(js.Msg, *js.MsgMetadata)) (*follower, error) {
@@ -33,12 +33,11 @@ func follow(ctx context.Context, s js.Stream, o js.OrderedConsumerConfig, each f
 	if err != nil {
 		return nil, err
 	}
-	f := &follower{consumer: c, done: make(chan struct{})}
+	f := &follower{consumer: c}
 	if f.messages, err = c.Messages(js.PullMaxMessages(5*window), js.PullExpiry(5*time.Second), js.PullHeartbeat(patience)); err != nil {
 		return nil, err
 	}
 	go func() {
-		defer close(f.done)
 		for {
 			m, err := f.messages.Next()
 			if errors.Is(err, js.ErrMsgIteratorClosed) {
@@ -62,7 +61,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 	var before *js.MsgMetadata
 	for failed := 0; ; {
 		call, cancel := context.WithTimeout(ctx, patience)
-		info, err := f.consumer.Info(call)
+		info, err := f.info(call)
 		cancel()
 		last := f.last.Load()
 		switch {
@@ -84,10 +83,24 @@ func (f *follower) catchUp(ctx context.Context) error {
 	}
 }
 
+// info asks the server. The library does that under a lock, which it keeps while it tries to read a stream that is missing.
+func (f *follower) info(ctx context.Context) (info *js.ConsumerInfo, err error) {
+	told := make(chan struct{})
+	var got *js.ConsumerInfo
+	var failed error
+	go func() { defer close(told); got, failed = f.consumer.Info(ctx) }()
+	select {
+	case <-told:
+		return got, failed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// stop ends the reading, and does not wait for that lock.
 func (f *follower) stop() {
 	if f != nil {
-		f.messages.Stop()
-		<-f.done
+		go f.messages.Stop()
 	}
 }
 
@@ -99,6 +112,8 @@ type view struct {
 	held    *follower
 	beats   *follower
 	samples *nats.Subscription
+	streams []js.Stream // held and work, as they were the last time
+	made    string      // when held was: the numbers of messages of another one mean nothing
 
 	last uint64 // message of the work stream, which this gate wrote; 0: another one may have come
 	told bool   // all that was there at first
@@ -174,9 +189,9 @@ func (v *view) removed(ctx context.Context, held js.Stream) error {
 
 // lead returns the view. There is one if this queue has the lock.
 func (q *Queue) lead(ctx context.Context) (*view, error) {
-	term, ours := q.lock.ours()
-	if !ours {
-		return nil, gate.ErrLocked
+	term, err := q.lock.ours()
+	if err != nil {
+		return nil, err
 	}
 	q.mu.Lock()
 	v := q.view
@@ -198,7 +213,12 @@ func (q *Queue) lead(ctx context.Context) (*view, error) {
 }
 
 // start claims the work stream first, so that what it then sees is changed by nobody else.
-func (q *Queue) start(ctx context.Context, v *view) (err error) {
+func (q *Queue) start(ctx context.Context, v *view) error {
+	there, err := q.make(ctx)
+	if err != nil {
+		return err
+	}
+	v.streams, v.made = []js.Stream{there.held, there.work}, there.held.CachedInfo().Created.Format(time.RFC3339Nano)
 	if err := q.claim(ctx, v); err != nil {
 		return err
 	}
@@ -262,7 +282,7 @@ func (q *Queue) claim(ctx context.Context, v *view) error {
 		case v.held != nil && let.Header.Get(headGate) != v.id:
 			q.leave() // another gate has decided meanwhile
 			return gate.ErrLocked
-		case let.Header.Get(headTask) != "" && info.State.LastSeq > let.Sequence:
+		case let.Header.Get(headTask) != "" && info.State.LastSeq > let.Sequence && let.Header.Get(headMade) == v.made:
 			held, _ := strconv.ParseUint(let.Header.Get(headHeld), 10, 64)
 			if err := remove(ctx, q.held, held); err != nil {
 				return err
@@ -431,7 +451,7 @@ func (q *Queue) Release(ctx context.Context, id string) error {
 	}
 	let := fmt.Sprintf("%s.%d", v.id, v.last)
 	if err := q.say(&nats.Msg{Subject: q.prefix + "let", Header: nats.Header{headGate: {v.id}, headTask: {id}, headHeld: {strconv.FormatUint(m.Sequence, 10)},
-		js.MsgIDHeader: {let}, js.ExpectedLastSeqHeader: {strconv.FormatUint(v.last, 10)}}}); err != nil {
+		headMade: {v.made}, js.MsgIDHeader: {let}, js.ExpectedLastSeqHeader: {strconv.FormatUint(v.last, 10)}}}); err != nil {
 		return err
 	}
 	v.last++ // or the next message is refused, since it names the one before
@@ -441,7 +461,7 @@ func (q *Queue) Release(ctx context.Context, id string) error {
 			header[key] = values
 		}
 	}
-	header.Set(js.MsgIDHeader, fmt.Sprintf("%s.%d", id, m.Sequence))
+	header.Set(js.MsgIDHeader, let+".task")
 	header.Set(js.ExpectedLastMsgIDHeader, let)
 	message, err := q.put(ctx, v, "work."+id, header, m.Data)
 	if large(err) { // Enqueue leaves room, another client need not
@@ -626,7 +646,11 @@ func (q *Queue) Notes(ctx context.Context) ([]gate.Note, error) {
 	case <-time.After(time.Until(due)):
 	}
 	if now := time.Now(); !now.Before(due) {
-		if err := q.sweep(ctx, v); err != nil {
+		err := q.same(ctx, v)
+		if err == nil {
+			err = q.sweep(ctx, v)
+		}
+		if err != nil {
 			return nil, err
 		}
 		v.mu.Lock()
@@ -638,6 +662,25 @@ func (q *Queue) Notes(ctx context.Context) ([]gate.Note, error) {
 	notes := v.inbox
 	v.inbox = nil
 	return notes, nil
+}
+
+// same returns an error if a stream is not the one any more that the view is of, and ends the view: somebody has deleted it, or the server has
+// lost messages. What is missing is made anew.
+func (q *Queue) same(ctx context.Context, v *view) error {
+	for i, was := range v.streams {
+		is, err := q.api.Stream(ctx, was.CachedInfo().Config.Name)
+		if errors.Is(err, js.ErrStreamNotFound) || err == nil && (!is.CachedInfo().Created.Equal(was.CachedInfo().Created) || is.CachedInfo().State.LastSeq < was.CachedInfo().State.LastSeq) {
+			err = fmt.Errorf("stream %s is another one than before: the gate begins anew: %w", was.CachedInfo().Config.Name, cmp.Or(err, error(js.ErrStreamNotFound)))
+			q.lock.drop(err)
+			q.leave()
+			return q.mend(ctx, err)
+		}
+		if err != nil {
+			return err
+		}
+		v.streams[i] = is
+	}
+	return nil
 }
 
 // sweep finds tasks that are not in the work stream any more.

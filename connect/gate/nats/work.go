@@ -262,7 +262,7 @@ func (q *Queue) Servers(ctx context.Context) (gate.Servers, error) {
 	v.mu.Unlock()
 	info, err := q.consumer.Info(ctx)
 	if err != nil {
-		return gate.Servers{}, err
+		return gate.Servers{}, q.mend(ctx, err)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
