@@ -56,6 +56,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -95,6 +96,7 @@ type Queue struct {
 	ended     ended
 	lock      lock
 	servers   servers
+	free      atomic.Int64 // workers here that wait for tasks
 }
 
 var _ interface {
@@ -299,6 +301,19 @@ func (q *Queue) insist(ctx context.Context, n note) {
 	}
 }
 
+// await waits a moment until there are tasks for the workers here that have become free: asynq looks for one as soon as a task has
+// returned, and if it finds none it sleeps for TaskCheckInterval.
+func (q *Queue) await(ctx context.Context) {
+	free := q.free.Add(1)
+	defer q.free.Add(-1)
+	for pause := 250 * time.Microsecond; pause < 4*time.Millisecond && ctx.Err() == nil; pause *= 2 {
+		if n, err := q.redis.LLen(ctx, "asynq:{"+q.name+"}:pending").Result(); err != nil || n >= free {
+			return
+		}
+		time.Sleep(pause)
+	}
+}
+
 // Middleware tells the gate of the ends of tasks. Tasks without a job pass it untouched.
 func (q *Queue) Middleware(next asynq.Handler) asynq.Handler {
 	return asynq.HandlerFunc(func(ctx context.Context, t *asynq.Task) (err error) {
@@ -321,6 +336,7 @@ func (q *Queue) Middleware(next asynq.Handler) asynq.Handler {
 				n.Kind, n.After = gate.Failed, max(settle, q.delay(retried, err, t))
 			}
 			q.insist(ctx, n)
+			q.await(ctx)
 		}()
 		err = next.ProcessTask(ctx, t)
 		return err

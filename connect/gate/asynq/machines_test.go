@@ -274,3 +274,40 @@ func testRedisForgets(t *testing.T, opt asynq.RedisClientOpt) {
 	}
 	h.once(none)
 }
+
+// What else a task may say holds through the gate: the end of its time, and for how long its result is kept. A queue that is paused runs nothing.
+func TestOtherOptions(t *testing.T) { eachRedis(t, testOtherOptions) }
+
+func testOtherOptions(t *testing.T, opt asynq.RedisClientOpt) {
+	h := newHost(t, 0, opt)
+	inspector := asynq.NewInspectorFromRedisClient(h.redis)
+	want := time.Now().Add(time.Hour).Truncate(time.Second)
+	h.handle = func(ctx context.Context, id string) error {
+		if end, ok := ctx.Deadline(); !ok || !end.Equal(want) {
+			t.Errorf("task %s is to end at %v, want %v", id, end, want)
+		}
+		return nil
+	}
+	h.serve(workers)
+	h.gate(newFair(), gate.Options{})
+	if err := inspector.PauseQueue("default"); err != nil {
+		h.redis.SAdd(t.Context(), "asynq:queues", "default")
+		if err := inspector.PauseQueue("default"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.enqueue("a", 12, time.Millisecond, asynq.Deadline(want), asynq.Retention(time.Hour))
+	time.Sleep(300 * time.Millisecond)
+	if n := len(h.begun()); n > 0 {
+		t.Errorf("%d tasks have run while the queue was paused", n)
+	}
+	if err := inspector.UnpauseQueue("default"); err != nil {
+		t.Fatal(err)
+	}
+	h.wait(12)
+	h.once(none)
+	until(t, "the results are kept", func() bool {
+		infos, err := inspector.ListCompletedTasks("default")
+		return err == nil && len(infos) == 12
+	})
+}

@@ -10,9 +10,11 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -130,7 +132,9 @@ func runGate(socket string) {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(g.Run(context.Background()))
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	fmt.Println(g.Run(ctx))
 }
 
 // A gate in a process of its own is killed twice while tasks run: no task is lost, and none runs twice.
