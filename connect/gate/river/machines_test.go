@@ -195,3 +195,23 @@ func TestPoolsAndTimes(t *testing.T) {
 	<-done
 	h.ran(2, nil)
 }
+
+// A queue that is paused runs nothing, and the gate lets nothing go that would wait in River. Then it goes on.
+func TestPaused(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, 1, 5*time.Millisecond, nil)
+	ctx := t.Context()
+	g := h.learning(gate.Options{})
+	h.until("the workers are known", func() bool { return g.Status().Workers == workers })
+	if err := h.client.QueuePause(ctx, "default", nil); err != nil {
+		t.Fatal(err)
+	}
+	h.until("nobody takes rows", func() bool { return g.Status().Workers == 0 })
+	h.insert("a", 12, time.Millisecond)
+	h.until("the rows are held", func() bool { s := g.Status(); return s.Held == 12 && s.Released == 0 })
+	if err := h.client.QueueResume(ctx, "default", nil); err != nil {
+		t.Fatal(err)
+	}
+	h.wait(12)
+	h.ran(12, nil)
+}

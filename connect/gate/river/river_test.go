@@ -276,7 +276,7 @@ func TestFailures(t *testing.T) {
 	var all []*rivertype.JobInsertResult
 	for _, job := range []string{"cancel", "remote", "discard", "fail", "panic", "snooze", "good", "good"} {
 		row := rows(job, 1, time.Millisecond)
-		row[0].InsertOpts = &river.InsertOpts{MaxAttempts: 3, Metadata: []byte(`{"mine": 1}`), UniqueOpts: river.UniqueOpts{ByArgs: true}}
+		row[0].InsertOpts = &river.InsertOpts{MaxAttempts: 3, Metadata: []byte(`{"mine": 1}`), Tags: []string{"mine"}, Priority: 3, UniqueOpts: river.UniqueOpts{ByArgs: true}}
 		result, err := h.queue.Insert(ctx, h.client, gate.Job{ID: "job"}, row...)
 		if err != nil {
 			t.Fatal(err)
@@ -312,8 +312,8 @@ func TestFailures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if row.State != want || !strings.Contains(string(row.Metadata), `"mine": 1`) {
-			t.Errorf("row %d is %s with metadata %s, want %s and the caller's", i, row.State, row.Metadata, want)
+		if row.State != want || !strings.Contains(string(row.Metadata), `"mine": 1`) || len(row.Tags) != 1 || row.Tags[0] != "mine" || row.Priority != 3 {
+			t.Errorf("row %d is %s with metadata %s, tags %v, priority %d, want %s and the caller's", i, row.State, row.Metadata, row.Tags, row.Priority, want)
 		}
 	}
 }
