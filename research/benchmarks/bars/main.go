@@ -1,10 +1,12 @@
-// Command bars compares a policy with per-job fair sharing on recorded traces, and counts the cells in which it is
-// worse:
+// Command bars compares a policy with per-job fair sharing on recorded traces, counts the cells in which it is
+// worse, and prints the tables of docs/default.md and docs/gangs.md that come from traces:
 //
 //	go build -o /tmp/sojourn ./cmd/sojourn
 //	cd research/benchmarks
-//	go run ./bars -sojourn /tmp/sojourn -data FOLDER            all traces
-//	go run ./bars -sojourn /tmp/sojourn -data FOLDER -quick     the first 1,500 jobs of the small traces
+//	go run ./bars -sojourn /tmp/sojourn -data FOLDER                all tables
+//	go run ./bars -sojourn /tmp/sojourn -data FOLDER -tables cells  what is above fair sharing, on all traces
+//	go run ./bars -sojourn /tmp/sojourn -data FOLDER -quick         the same, on the first 1,500 jobs of the small traces
+//	go run ./bars -data FOLDER -quick -tables rules                 the default policy without one of its rules
 //
 // A cell is a trace at a load, with what is told of sizes. Its numbers are those under the policy over those under
 // fair:ties=arrival: the mean, median and 90th percentile of the sojourn time, the mean and the 99th percentile of
@@ -22,6 +24,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -35,144 +39,233 @@ type trace struct {
 
 var (
 	swf    = []string{"--from", "swf"}
+	swim   = []string{"--from", "swim"}
 	traces = []trace{
 		{name: "kth", file: "hpc/KTH-SP2-1996-2.1-cln.swf.gz", cluster: "100x1", convert: swf, requested: true},
 		{name: "lublin", file: "hpc/lublin_256.swf.gz", cluster: "320x1", convert: swf},
 		{name: "nasa", file: "swf/NASA-iPSC-1993-3.1-cln.swf.gz", cluster: "128x1", convert: swf},
 		{name: "wagap", file: "hpc/wagap-2013.swf.gz", cluster: "1500x1", convert: swf, requested: true},
 		{name: "muri2", file: "gpu/philly-muri2.csv.gz", cluster: "432x1", convert: []string{"--from", "csv", "--columns", "arrival=submit_time:ms,duration=duration:ms,tasks=num_gpu,name=model_name"}},
+		{name: "openb", file: "gpu/alibaba-openb-2023.csv.gz", cluster: "24x1", convert: []string{"--from", "alibaba-gpu"}, large: true},
 		{name: "google", file: "google/google-2011-18h.jsonl.gz", cluster: "9500x1", large: true},
-		{name: "fb09", file: "swim-facebook/FB-2009_samples_24_times_1hr_0.tsv.gz", cluster: "30x2+1", convert: []string{"--from", "swim"}, large: true},
-		{name: "fb10", file: "swim-facebook/FB-2010_samples_24_times_1hr_0.tsv.gz", cluster: "1000x2+1", convert: []string{"--from", "swim"}, large: true},
+		{name: "fb09", file: "swim-facebook/FB-2009_samples_24_times_1hr_0.tsv.gz", cluster: "30x2+1", convert: swim, large: true},
+		{name: "fb10", file: "swim-facebook/FB-2010_samples_24_times_1hr_0.tsv.gz", cluster: "1000x2+1", convert: swim, large: true},
 		{name: "ricc", file: "hpc/RICC-2010-2.swf.gz", cluster: "8192x1", convert: swf, requested: true, large: true},
 	}
 )
 
+// pools is what says of a job in which pool it is: the bars are about jobs without pools.
+var pools = regexp.MustCompile(`"pool":"[^"]*",`)
+
+const fairSharing = "fair:ties=arrival"
+
 // A result is what a comparison prints of one policy.
 type result struct {
-	Sojourn  struct{ Mean, Median, P90 float64 }
-	Slowdown struct{ Mean, P99 float64 }
+	Sojourn         struct{ Mean, Median, P90, Max number }
+	Slowdown        struct{ Mean, P99 number }
+	WeightedSojourn number `json:"weighted_sojourn"`
+	SojournRatio    number `json:"sojourn_ratio"` // of WeightedSojourn to a lower bound
 }
 
-func (r *result) figures() [5]float64 {
-	return [5]float64{r.Sojourn.Mean, r.Sojourn.Median, r.Sojourn.P90, r.Slowdown.Mean, r.Slowdown.P99}
+// A number is one of a run, or the mean of several.
+type number float64
+
+func (n *number) UnmarshalJSON(text []byte) error {
+	var mean struct{ Mean float64 }
+	if json.Unmarshal(text, &mean) == nil {
+		*n = number(mean.Mean)
+		return nil
+	}
+	return json.Unmarshal(text, (*float64)(n))
+}
+
+func (r *result) figures() [5]number {
+	return [5]number{r.Sojourn.Mean, r.Sojourn.Median, r.Sojourn.P90, r.Slowdown.Mean, r.Slowdown.P99}
 }
 
 type bars struct {
 	sojourn, policy, data, dir string
-	jobs                       int // how many of each trace; 0: all
+	only                       string // traces, between commas; all if it is empty
+	loads, told                []string
+	extra                      []string // arguments of sojourn compare
+	quick                      bool
+	files                      map[string]string // workloads that were converted
+	fairs                      map[string]*result
 }
 
 func main() {
 	log.SetFlags(0)
-	var b bars
+	b := bars{files: map[string]string{}, fairs: map[string]*result{}}
 	flag.StringVar(&b.sojourn, "sojourn", "sojourn", "the command `sojourn`")
 	flag.StringVar(&b.policy, "policy", "default", "the `policy` that is compared")
 	flag.StringVar(&b.data, "data", ".", "the `folder` of the traces")
-	quick := flag.Bool("quick", false, "only the first 1,500 jobs of the small traces")
-	only := flag.String("traces", "", "only these `traces`, between commas")
+	flag.BoolVar(&b.quick, "quick", false, "only the first 1,500 jobs of the small traces, and only cells")
+	flag.StringVar(&b.only, "traces", "", "only these `traces`, between commas")
 	loads := flag.String("loads", "recorded,0.7,0.9,1.1", "the `loads`")
 	told := flag.String("told", "exact,none,requested,lognormal:1,lognormal:2", "what is told of sizes")
+	args := flag.String("args", "", "further `arguments` of sojourn compare for cells, such as --gangs")
+	names := flag.String("tables", "", "only these `tables`, between commas: "+strings.Join(tableNames(), ", "))
 	flag.Parse()
-	if *quick {
-		b.jobs = 1500
+	b.loads, b.told, b.extra = strings.Split(*loads, ","), strings.Split(*told, ","), strings.Fields(*args)
+	if *names == "" && b.quick {
+		*names = "cells"
 	}
 	var err error
 	if b.dir, err = os.MkdirTemp("", "bars"); err != nil {
 		log.Fatal(err)
 	}
-	err = b.run(os.Stdout, *quick, *only, strings.Split(*loads, ","), strings.Split(*told, ","))
+	err = b.print(os.Stdout, *names)
 	os.RemoveAll(b.dir)
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-func (b *bars) run(w io.Writer, quick bool, only string, loads, told []string) error {
-	fmt.Fprintf(w, "| trace | load | told | mean | median | p90 | slowdown, mean | slowdown, p99 |\n|---|---|---|%s\n", strings.Repeat("---|", 5))
-	cells, worse, sum := 0, 0, [5]float64{}
+// row writes a row of a table.
+func row(w io.Writer, cells ...string) { fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | ")) }
+
+// head writes the first two rows of a table.
+func head(w io.Writer, cells ...string) {
+	row(w, cells...)
+	fmt.Fprintf(w, "|%s\n", strings.Repeat("---|", len(cells)))
+}
+
+// A cell has the figures of a policy over those of fair sharing.
+type cell struct {
+	trace, load, told string
+	of                [5]float64
+}
+
+// text returns the figures, with those above 1.02 in bold.
+func (c *cell) text(digits int) (list []string) {
+	for _, x := range c.of {
+		text := fmt.Sprintf("%.*f", digits, x)
+		if x > bar {
+			text = "**" + text + "**"
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+const bar = 1.02
+
+// cells prints the cells, then those at the recorded load beside the greatest figure at any load, and how many figures are
+// above 1.02.
+func (b *bars) cells(w io.Writer) error {
+	head(w, "trace", "load", "told", "mean", "median", "p90", "slowdown, mean", "slowdown, p99")
+	list, err := b.measure(func(c *cell) { row(w, append([]string{c.trace, c.load, c.told}, c.text(3)...)...) })
+	if err != nil {
+		return err
+	}
+	row(w, append([]string{"geometric mean", "", ""}, means(list)...)...)
+	fmt.Fprintln(w)
+	head(w, "trace", "told", "mean", "median", "p90", "slowdown, mean", "slowdown, p99", "the greatest, any load")
+	worse, tails := 0, 0
+	for i := range list {
+		c, greatest, loads := &list[i], 0.0, 0
+		for k, x := range c.of {
+			if x > bar {
+				worse++
+				if k == 2 && x <= 1.05 {
+					tails++
+				}
+			}
+		}
+		for _, o := range list {
+			if o.trace == c.trace && o.told == c.told {
+				greatest, loads = max(greatest, slices.Max(o.of[:])), loads+1
+			}
+		}
+		if c.load == b.loads[0] {
+			row(w, append(append([]string{c.trace, c.told}, c.text(2)...), fmt.Sprintf("%.2f (%d)", greatest, loads))...)
+		}
+	}
+	fmt.Fprintf(w, "\n%d of %d figures are above %v; %d of them are a 90th percentile of at most 1.05.\n", worse, 5*len(list), bar, tails)
+	return nil
+}
+
+// measure returns the cells, and tells of each as it comes.
+func (b *bars) measure(tell func(*cell)) (list []cell, err error) {
+	for _, t := range b.traces() {
+		for _, load := range b.loads {
+			for _, say := range b.told {
+				if say == "requested" && !t.requested {
+					continue
+				}
+				of, err := b.fairly(t, load)
+				if err != nil {
+					return nil, err
+				}
+				r, err := b.compare(t, load, say, b.policy)
+				if err != nil {
+					return nil, err
+				}
+				c, fair := cell{trace: t.name, load: load, told: say}, of.figures()
+				for i, x := range r[0].figures() {
+					c.of[i] = float64(x / fair[i])
+				}
+				tell(&c)
+				list = append(list, c)
+			}
+		}
+	}
+	if list == nil {
+		return nil, fmt.Errorf("no trace is in %s", b.data)
+	}
+	return list, nil
+}
+
+// means returns the geometric means of cells.
+func means(list []cell) (text []string) {
+	for i := range list[0].of {
+		sum := 0.0
+		for _, c := range list {
+			sum += math.Log(c.of[i])
+		}
+		text = append(text, fmt.Sprintf("%.3f", math.Exp(sum/float64(len(list)))))
+	}
+	return text
+}
+
+// traces returns the traces that are asked for and there.
+func (b *bars) traces(names ...string) (list []trace) {
 	for _, t := range traces {
-		if quick && t.large || only != "" && !strings.Contains(","+only+",", ","+t.name+",") {
+		if b.quick && t.large || b.only != "" && !strings.Contains(","+b.only+",", ","+t.name+",") || names != nil && !slices.Contains(names, t.name) {
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(b.data, t.file)); err != nil {
 			log.Printf("%s is left out: %v", t.name, err)
 			continue
 		}
-		files := map[bool]string{}
-		for _, load := range loads {
-			var fair *result
-			for _, say := range told {
-				requested := say == "requested"
-				if requested && !t.requested {
-					continue
-				}
-				if files[requested] == "" {
-					var err error
-					if files[requested], err = b.workload(t, requested); err != nil {
-						return fmt.Errorf("%s: %w", t.name, err)
-					}
-				}
-				mode := say
-				if requested {
-					mode = "none" // what the workload has counts
-				}
-				if fair == nil {
-					var err error
-					if fair, err = b.compare(t, files[requested], load, "none", "fair:ties=arrival"); err != nil {
-						return fmt.Errorf("%s: %w", t.name, err)
-					}
-				}
-				r, err := b.compare(t, files[requested], load, mode, b.policy)
-				if err != nil {
-					return fmt.Errorf("%s: %w", t.name, err)
-				}
-				fmt.Fprintf(w, "| %s | %s | %s |", t.name, load, say)
-				of := fair.figures()
-				for i, x := range r.figures() {
-					q := x / of[i]
-					cells++
-					sum[i] += math.Log(q)
-					if q > 1.02 {
-						worse++
-						fmt.Fprintf(w, " **%.3f** |", q)
-					} else {
-						fmt.Fprintf(w, " %.3f |", q)
-					}
-				}
-				fmt.Fprintln(w)
-			}
-		}
+		list = append(list, t)
 	}
-	if cells == 0 {
-		return fmt.Errorf("no trace is in %s", b.data)
-	}
-	fmt.Fprint(w, "| geometric mean | | |")
-	for _, s := range sum {
-		fmt.Fprintf(w, " %.3f |", math.Exp(s/float64(cells/len(sum))))
-	}
-	fmt.Fprintf(w, "\n\n%d of %d cells are above 1.02.\n", worse, cells)
-	return nil
+	return list
 }
 
 // workload converts a trace, and returns the name of the file.
 func (b *bars) workload(t trace, requested bool) (string, error) {
-	file := filepath.Join(b.data, t.file)
-	if len(t.convert) == 0 {
+	name := filepath.Join(b.dir, fmt.Sprintf("%s-%v.jsonl", t.name, requested))
+	if file := b.files[name]; file != "" {
 		return file, nil
+	}
+	if len(t.convert) == 0 {
+		b.files[name] = filepath.Join(b.data, t.file)
+		return b.files[name], nil
 	}
 	args := append([]string{"convert"}, t.convert...)
 	if requested {
 		args = append(args, "--requested-time")
 	}
-	text, err := b.output(append(args, file)...)
+	text, err := b.output(append(args, filepath.Join(b.data, t.file))...)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%s: %w", t.name, err)
 	}
-	if lines := bytes.SplitAfter(text, []byte("\n")); b.jobs > 0 && len(lines) > b.jobs {
-		text = bytes.Join(lines[:b.jobs], nil)
+	text = pools.ReplaceAll(text, nil)
+	if lines := bytes.SplitAfter(text, []byte("\n")); b.quick && len(lines) > 1500 {
+		text = bytes.Join(lines[:1500], nil)
 	}
-	name := filepath.Join(b.dir, fmt.Sprintf("%s-%v.jsonl", t.name, requested))
+	b.files[name] = name
 	return name, os.WriteFile(name, text, 0o600)
 }
 
@@ -188,13 +281,29 @@ func (b *bars) output(args ...string) ([]byte, error) {
 	return text, nil
 }
 
-// compare returns what a policy reaches.
-func (b *bars) compare(t trace, file, load, told, policy string) (*result, error) {
-	args := []string{"compare", "-q", "--json", "-w", file, "-c", t.cluster, "-p", policy, "--estimates", told}
+// compare returns what policies, between commas, reach on a trace.
+func (b *bars) compare(t trace, load, told, policies string) ([]result, error) {
+	file, err := b.workload(t, told == "requested")
+	if err != nil {
+		return nil, err
+	}
+	if told == "requested" {
+		told = "none" // what the workload has counts
+	}
+	args := append([]string{"-w", file, "-c", t.cluster, "-p", policies, "--estimates", told}, b.extra...)
 	if load != "recorded" {
 		args = append(args, "--load", load)
 	}
-	text, err := b.output(args...)
+	r, err := b.results(args...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.name, err)
+	}
+	return r, nil
+}
+
+// results returns what a comparison with these arguments prints.
+func (b *bars) results(args ...string) ([]result, error) {
+	text, err := b.output(append([]string{"compare", "-q", "--json"}, args...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -202,8 +311,21 @@ func (b *bars) compare(t trace, file, load, told, policy string) (*result, error
 	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, err
 	}
-	if len(all.Policies) != 1 {
-		return nil, fmt.Errorf("%d policies in the answer, want 1", len(all.Policies))
+	if len(all.Policies) == 0 {
+		return nil, fmt.Errorf("no policy in the answer")
 	}
-	return &all.Policies[0], nil
+	return all.Policies, nil
+}
+
+// fairly returns what is reached under fair sharing, which is told nothing.
+func (b *bars) fairly(t trace, load string) (*result, error) {
+	key := t.name + " " + load + " " + strings.Join(b.extra, " ")
+	if b.fairs[key] == nil {
+		r, err := b.compare(t, load, "none", fairSharing)
+		if err != nil {
+			return nil, err
+		}
+		b.fairs[key] = &r[0]
+	}
+	return b.fairs[key], nil
 }
