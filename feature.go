@@ -25,9 +25,8 @@ const (
 	// slot may leave whenever another one is taken, and the number of slots of a class is not what
 	// the class has. Package shape makes such slots. No event uses this feature.
 	FeatureProjected
-	// FeatureParallelism: a job bounds how many of its tasks run at a time ([Job.Parallelism]). Two kinds of policies of this module
-	// do not have it: rtmr promises deadlines by booking slots for all tasks of a phase, and those of rigid jobs (fcfs, easy,
-	// conservative) start a job as one task.
+	// FeatureParallelism: a job bounds how many of its tasks run at a time ([Job.Parallelism]). All policies of this module
+	// have it, but package rtmr with Chain, the paper's way, which books whole jobs.
 	FeatureParallelism
 	// FeatureRelease: a job has a release time ([Job.Release]). Package kit/release adds this feature and the
 	// next one to any policy.

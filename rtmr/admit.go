@@ -56,8 +56,9 @@ func (p *Policy) decide(ev *sojourn.Event) (d data, err error) {
 		if p.opts.RequireDeadline && job.Deadline == 0 && was.Deadline > 0 {
 			return d, fmt.Errorf("a deadline is required: %w", rejection(job, &miss{id: job.ID}, offer{at: never}))
 		}
-		return p.decideRevised(d, cand, now)
+		return p.decideRevised(d, cand, job, now)
 	}
+	p.bind(&cand, job)
 	if p.opts.RequireDeadline && job.Deadline == 0 {
 		cand.promised = true
 	}
@@ -99,7 +100,7 @@ func (p *Policy) decide(ev *sojourn.Event) (d data, err error) {
 // decideRevised decides about a revision of a live job: whether all promises, its own
 // included, can be kept if the rest of it is as the revision says. A void promise
 // binds nobody.
-func (p *Policy) decideRevised(d data, cand entry, now int64) (data, error) {
+func (p *Policy) decideRevised(d data, cand entry, job *sojourn.Job, now int64) (data, error) {
 	j := cand.job
 	cand.seq = j.Seq()
 	for s, i := range d.phase {
@@ -111,6 +112,7 @@ func (p *Policy) decideRevised(d data, cand entry, now int64) (data, error) {
 		held := p.left(j, s) - int64(j.Phase(i).Pending())
 		cand.stuck = cand.stuck || held > 0
 	}
+	p.bind(&cand, job)
 	before := d.mark.promise
 	// The estimates of the running attempts change with the revision.
 	old := j.Data.eps

@@ -128,6 +128,9 @@ func (a *adversary) describe(of *hostileJob) *sojourn.Job {
 			j.Phases = append(j.Phases, sojourn.Phase{Class: c, Tasks: 1 + a.r.IntN(4), Estimate: time.Duration(1 + a.r.IntN(9))})
 		}
 	}
+	if a.opts.Booking == Rebook && a.r.IntN(3) == 0 {
+		j.Parallelism = uint32(1 + a.r.IntN(3))
+	}
 	if a.r.IntN(5) > 0 {
 		j.Deadline = sojourn.Time(max(1, a.now-2+int64(a.r.IntN(80))))
 	}

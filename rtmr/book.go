@@ -23,6 +23,7 @@ type entry struct {
 	tasks    [2]int64 // to be dispatched
 	eps      [2]int64 // the frozen bound on the time of a task
 	running  [2]int64 // the latest end of the running tasks; 0 if none runs
+	bound    int64    // how many tasks of the job may run at a time, if that is fewer than there are; else 0
 	stuck    bool     // the starts of its tasks are unknown
 	promised bool     // the deadline must be kept
 	deadline int64    // never if there is none
@@ -65,6 +66,8 @@ type walker struct {
 	now      int64
 	at, next vectors
 
+	own, others, left slotvec.Vector // of divide
+
 	// limit, if not 0, is the number of runs to which vectors are shortened that have more than
 	// twice as many. Slots then become available no earlier, so that no job ends earlier.
 	limit int
@@ -101,10 +104,8 @@ func (w *walker) try(en *entry) (em, e int64) {
 		}
 		return never, never
 	}
-	w.next[maps], em = w.filler.Fill(w.next[maps], w.at[maps], en.tasks[maps], en.eps[maps], w.now)
-	em = max(em, en.running[maps])
-	w.next[reduces], e = w.filler.Fill(w.next[reduces], w.at[reduces], en.tasks[reduces], en.eps[reduces], em)
-	return em, max(e, en.running[reduces])
+	em = max(w.fill(en, maps, w.now), en.running[maps])
+	return em, max(w.fill(en, reduces, em), en.running[reduces])
 }
 
 // keep keeps the booking of the last try.
@@ -163,6 +164,7 @@ type admission struct {
 	base *vectors // before the first
 	cand entry
 	one  bool // try the natural place only
+	some bool // of the list bound how many of their tasks run
 	now  int64
 
 	limit int // of the vectors in atNatural, 0 for exact ones
@@ -302,8 +304,12 @@ func (a *admission) baseline() {
 // which the prefix has just tried there. FILL is monotone and commutes with
 // translation: if no slot becomes available more than d later, no job ends more than d
 // later. So the largest difference of the vectors before and behind the candidate,
-// raised to now, is a bound. It needs no look at the jobs behind.
+// raised to now, is a bound. It needs no look at the jobs behind. Running tasks of a job that bounds
+// how many run do not move along, so that there is no bound then.
 func (a *admission) nudge() (d int64) {
+	if a.some {
+		return never
+	}
 	for s := range a.prefix.at {
 		d = max(d, slotvec.Distance(a.prefix.at[s], a.prefix.next[s], a.now))
 	}

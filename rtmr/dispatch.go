@@ -66,7 +66,7 @@ func (p *promises) refile(j *job) {
 }
 
 // reservation returns how many reduce slots are kept for a job: as many as it has
-// reduce tasks, while its maps are not done. Jobs without a promise run behind all that
+// reduce tasks, or as many as it may run, while its maps are not done. Jobs without a promise run behind all that
 // have one, and get none.
 func (p *promises) reservation(j *job) int64 {
 	d := &j.Data
@@ -74,7 +74,11 @@ func (p *promises) reservation(j *job) int64 {
 	if i < 0 || d.mark.promise != kept || j.Cancelled() || j.Phase(i).Ready() {
 		return 0
 	}
-	return p.left(j, reduces)
+	n := p.left(j, reduces)
+	if j.Bounded() {
+		n = min(n, max(0, int64(j.Spec().Parallelism)-int64(j.Phase(i).Running())))
+	}
+	return n
 }
 
 // attemptStarted counts an attempt that started at an instant.

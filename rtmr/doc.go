@@ -30,7 +30,8 @@
 // # What is promised
 //
 //   - A job that is accepted ends by its deadline, if no task takes longer than was said, no attempt fails, no output is lost, no slot
-//     leaves, and free slots are offered at once (TestGuarantee).
+//     leaves, and free slots are offered at once (TestGuarantee). So do jobs that bound how many of their tasks run at a time, and those
+//     behind them (TestBoundedBookingsAreExact).
 //   - A refusal changes nothing, and its offer is accepted if it is made at once. The offer is the least deadline if Exact says so
 //     (TestOffers, TestOfferAmongManyJobs).
 //   - A task that takes less time than was said makes no job late (TestShorterTimesMakeNobodyLate).
@@ -55,7 +56,7 @@
 //   - Bounds are needed, not means: if a task outlasts its bound, the promise to its job may be void. Where bounds are
 //     far too large, jobs are refused that would have been in time.
 //   - A job has one or two phases, the second waits for the whole first one, and they have slots of their own. Graphs,
-//     slow start, held tasks and a bound on running tasks (Parallelism) are refused with [sojourn.ErrUnsupported].
+//     slow start and held tasks are refused with [sojourn.ErrUnsupported], and with [Chain] a bound on running tasks (Parallelism), too.
 //   - Jobs without a deadline run behind all others, and may wait for ever.
 //
 // # Notation
@@ -82,6 +83,10 @@
 // reduces. If one more slot is free, it goes to the first job that is ready (Algorithm IV).
 // The job starts the task whose input is closest to the slot, since the same bound applies
 // to all tasks of a phase.
+//
+// A job with Parallelism P is booked on P slots only: the first P to become available, but while its tasks run, their own. The
+// others are left to the jobs behind it, at once. While its maps run, P slots at most are kept for its reduces. It takes
+// O(a) more to book it, for a distinct starts of its running tasks.
 //
 // [Rebook] is the default and not the paper's. Each decision starts from reality: a free
 // slot is available now, and a busy slot when its attempt ends at the latest. The tasks that

@@ -97,7 +97,7 @@ func (c *watcher) look(w *world) {
 	}
 	if w.beat == 1 && p.free[maps] > 0 {
 		for _, j := range p.order.jobs {
-			if p.left(j, maps) > 0 {
+			if p.left(j, maps) > 0 && w.room(w.job(j.Spec().ID)) > 0 {
 				fail("I4: a map slot is free, and job %d has maps to dispatch", j.Spec().ID)
 			}
 		}
@@ -164,7 +164,7 @@ func watch(w *world) {
 }
 
 // reduceStart checks I5 at the start of a reduce: more slots were free than the unready
-// jobs ahead have reduces, and no ready job ahead had a reduce to start. Only the order
+// jobs ahead have reduces that may run at a time, and no ready job ahead had a reduce to start. Only the order
 // comes from the policy, and all else from the world's own account.
 func reduceStart(w *world, s *wslot) func(sojourn.Assignment) {
 	if s.class != sojourn.ReduceClass {
@@ -183,7 +183,10 @@ func reduceStart(w *world, s *wslot) func(sojourn.Assignment) {
 			j := w.job(id)
 			if j.mapsLeft > 0 {
 				reserved += len(j.times[reduces])
-			} else if j.reducesToStart > 0 && len(j.times[maps]) > 0 {
+				if j.atOnce > 0 {
+					reserved -= max(0, len(j.times[reduces])-j.atOnce)
+				}
+			} else if j.reducesToStart > 0 && len(j.times[maps]) > 0 && w.room(j) > 0 {
 				w.fail("I5: job %d starts a reduce although job %d, ahead of it, has one", a.Task.Job, id)
 			}
 		}
@@ -317,6 +320,7 @@ func TestOffers(t *testing.T) {
 		t.Run(fmt.Sprintf("%v one=%v %v", opts.Booking, opts.OnePosition, opts.Order), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				v := variant{opts: opts, zeros: rapid.Bool().Draw(t, "zeros")}
+				v.bound = opts.Booking == Rebook && rapid.Bool().Draw(t, "bound")
 				w := v.build(rapid.Uint64Range(0, 1<<40).Draw(t, "seed"))
 				cand := w.pending[len(w.pending)-1]
 				cand.id = 1000

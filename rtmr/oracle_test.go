@@ -3,6 +3,7 @@ package rtmr
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -65,6 +66,7 @@ type wjob struct {
 	deadline int64
 	times    [2][]int64 // real times of the map and the reduce tasks
 	eps      [2]int64
+	atOnce   int // tasks that run at a time; 0 for any number
 	left     int
 	done     bool
 	finish   int64
@@ -75,7 +77,7 @@ type wjob struct {
 const unit = time.Millisecond
 
 func (j *wjob) spec() *sojourn.Job {
-	s := &sojourn.Job{ID: j.id, Deadline: sojourn.Time(j.deadline) * sojourn.Time(unit)}
+	s := &sojourn.Job{ID: j.id, Deadline: sojourn.Time(j.deadline) * sojourn.Time(unit), Parallelism: uint32(j.atOnce)}
 	for c, times := range j.times {
 		if len(times) > 0 {
 			s.Phases = append(s.Phases, sojourn.Phase{
@@ -140,6 +142,20 @@ func (w *world) job(id sojourn.JobID) *wjob {
 	return &w.jobs[i]
 }
 
+// room returns how many more tasks of a job may run now.
+func (w *world) room(j *wjob) int {
+	if j.atOnce == 0 {
+		return math.MaxInt
+	}
+	running := 0
+	for i := range w.slots {
+		if w.slots[i].busy && w.slots[i].task.Job == j.id {
+			running++
+		}
+	}
+	return max(0, j.atOnce-running)
+}
+
 // offer offers all free slots until none is taken.
 func (w *world) offer() {
 	for taken := true; taken; {
@@ -160,6 +176,9 @@ func (w *world) offer() {
 				}
 				if s.class == sojourn.ReduceClass {
 					w.job(a.Task.Job).reducesToStart--
+				}
+				if j := w.job(a.Task.Job); w.room(j) == 0 {
+					w.fail("I0: job %d starts a task while %d run", j.id, j.atOnce)
 				}
 				s.busy, s.task, s.attempt = true, a.Task, a.Attempt
 				s.end = w.now + w.real(a.Task, s.class)
@@ -272,6 +291,7 @@ type variant struct {
 	exact  bool // every task takes as long as estimated; else uniformly from 1 to its estimate
 	zeros  bool // some jobs have no maps or no reduces
 	big    bool
+	bound  bool // every second job bounds how many of its tasks run at a time
 	retest bool
 	beat   int64 // free slots are offered at its multiples only
 	pad    int64 // Options.Latency, in units
@@ -321,9 +341,16 @@ func (v *variant) build(seed uint64) *world {
 			j.times[0] = []int64{1}
 			j.eps[0] = 1
 		}
+		if v.bound && r.IntN(2) == 0 {
+			j.atOnce = 1 + r.IntN(max(slots[0], slots[1]))
+		}
 		alone := int64(0)
 		for c := range j.times {
-			alone += (int64(len(j.times[c])+slots[c]-1) / int64(slots[c])) * (j.eps[c] + v.pad)
+			n := slots[c]
+			if j.atOnce > 0 {
+				n = min(n, j.atOnce)
+			}
+			alone += (int64(len(j.times[c])+n-1) / int64(n)) * (j.eps[c] + v.pad)
 		}
 		// The deadline is anything from hopeless to generous, and often equal to that of
 		// another job.

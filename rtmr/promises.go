@@ -312,6 +312,9 @@ func (p *promises) entry(j *job, now int64) entry {
 		en.stuck = en.stuck || !j.Cancelled() && en.tasks[s] > int64(j.Phase(d.phase[s]).Pending())
 		en.running[s] = d.running[s].end(d.eps[s], now)
 	}
+	if !j.Cancelled() {
+		p.bind(&en, j.Spec())
+	}
 	if d.mark.started == 0 {
 		p.opts.virtual(&en)
 	}
@@ -365,6 +368,7 @@ func (p *promises) admission(cand entry, now int64) (a *admission, first int) {
 func (p *promises) test(base *vectors, cand entry, list []entry, now int64) *admission {
 	a := &p.admit
 	a.list, a.base, a.cand, a.now, a.limit = list, base, cand, now, 0
+	a.some = slices.ContainsFunc(list, func(en entry) bool { return en.bound > 0 })
 	a.one = p.opts.OnePosition || p.opts.Order == FIFO
 	return a
 }

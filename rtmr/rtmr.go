@@ -72,6 +72,9 @@ func New(opts Options) (*Policy, error) {
 func (p *Policy) reset() {
 	c := &cluster{timers: heap.New(overrun.before, overrun.prefix)}
 	c.ledger.Supports = sojourn.FeatureAttempts
+	if p.opts.Booking == Rebook {
+		c.ledger.Supports |= sojourn.FeatureParallelism
+	}
 	c.inputs = locality.New(&c.ledger)
 	*p = Policy{
 		header: p.header,
@@ -185,6 +188,9 @@ func (p *Policy) attemptEnded(ev *sojourn.Event, c *ledger.Change[data]) {
 	if end < p.now() {
 		p.broken(0) // its slot is free, which no booking counted on
 	}
+	if j.Bounded() {
+		p.relieved() // it may have been stuck
+	}
 	if ev.Kind != sojourn.TaskFinished {
 		if ev.Kind == sojourn.TaskFailed || ev.At > c.Start || c.SlotGone {
 			p.broken(byFailure)
@@ -235,14 +241,17 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	pick, _ := p.inputs.Find(j, phase, s, sojourn.Remote) // the bound is that of all tasks of the phase
 	a := p.inputs.Take(j, phase, pick, id)
 	p.attemptStarted(j, stage, p.ledger.Now())
-	if j.Phase(phase).Pending() == 0 {
+	if j.Bounded() {
+		p.refile(j)
+	} else if j.Phase(phase).Pending() == 0 {
 		p.ready.Remove(s.Class, j.Handle())
 	}
 	p.fresh = false
 	return a, true
 }
 
-// Supports implements [sojourn.Supporter]: attempts of held tasks, but neither Needs nor Held, nor speeds of slots.
+// Supports implements [sojourn.Supporter]: attempts of held tasks and, with Rebook, Parallelism, but neither Needs nor
+// Held, nor speeds of slots.
 func (p *Policy) Supports() sojourn.Features { return p.ledger.Supports }
 
 // Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if a job

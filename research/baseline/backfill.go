@@ -47,6 +47,7 @@ type backfill struct {
 	choice *rigidJob // what starts next, if chosen is set; nil for nothing
 	chosen bool      // since the latest event or assignment
 	future profile   // scratch
+	turns  []turn    // scratch
 }
 
 // A backfillRule says which jobs may start out of turn.
@@ -113,7 +114,7 @@ func (p *backfill) reset() {
 
 // Supports implements [sojourn.Supporter].
 func (p *backfill) Supports() sojourn.Features {
-	return sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts
+	return sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism
 }
 
 // check returns an error if job is not rigid.
@@ -209,7 +210,7 @@ func (p *backfill) choose() *rigidJob {
 		return nil
 	}
 	now := p.ledger.Now()
-	shadow, extra := p.shadow(p.width(p.waiting[0]))
+	shadow, extra := p.shadow(p.waiting[0])
 	for _, j := range p.waiting[1:] {
 		d := limitOf(j)
 		inTime := shadow < forever && d > 0 && d <= shadow.Sub(now)
@@ -220,10 +221,11 @@ func (p *backfill) choose() *rigidJob {
 	return nil
 }
 
-// shadow returns when a gang of some width will fit by the limits of what runs, and how many more
+// shadow returns when the first job that waits will fit by the limits of what runs, and how many more
 // places are free then. It returns forever and 0 if that is not known.
-func (p *backfill) shadow(width int) (sojourn.Time, int) {
-	for i, s := range p.ahead() {
+func (p *backfill) shadow(first *rigidJob) (sojourn.Time, int) {
+	width := p.width(first)
+	for i, s := range p.follow(p.ahead(), first) {
 		if s.free < width {
 			continue
 		}
@@ -324,7 +326,7 @@ func (p *backfill) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	case p.rule == ruleConservative:
 		start = j.Data.start
 	case p.rule == ruleEASY && i == 0:
-		start, _ = p.shadow(p.width(j))
+		start, _ = p.shadow(j)
 	}
 	if start < forever {
 		attrs = append(attrs, slog.Duration("start", time.Duration(start)))

@@ -135,6 +135,11 @@
 // the job keeps its place, as with FCFS and EASY, and jobs that came later may start later than they were
 // told. Test: TestLostWorkKeepsItsPlace, in cmd/sojourn/catalog.
 //
+// A job of several tasks starts them one after the other, each as a gang. If as many run as it lets run (Parallelism), it does
+// not wait, and keeps no other job from starting. When one of its tasks ends, it is in its place again, the next task takes the places that are
+// free, and the first job was told of that with EASY. With conservative backfilling a task gets its reservation when it may start, behind those
+// that stand: it delays no job that has one. Test: TestBackfillOfBoundedJobs.
+//
 // FCFS and EASY take O(log n) for an event. A choice of EASY looks at all running jobs, and at
 // waiting jobs until it finds one. Conservative backfilling looks at all reservations for each
 // waiting job, at each event about a job: O(n^2).

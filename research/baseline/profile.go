@@ -27,6 +27,53 @@ func (p *backfill) ahead() profile {
 	return p.future
 }
 
+// A turn is when the next task of a job that runs as many as it may can start at the latest.
+type turn struct {
+	job *rigidJob
+	at  sojourn.Time
+}
+
+// follow holds the places of jobs before first that have tasks left, and wait for one of their own to end: the next task
+// takes its places then.
+func (p *backfill) follow(f profile, first *rigidJob) profile {
+	turns := p.turns[:0]
+	for _, a := range p.ledger.Attempts() {
+		if a.Job.Bounded() && a.Job.Seq() < first.Seq() && a.Job.Side(0).Pending() > 0 {
+			turns = append(turns, turn{a.Job, max(endOf(a), p.ledger.Now())})
+		}
+	}
+	slices.SortFunc(turns, func(a, b turn) int { return cmp.Or(cmp.Compare(a.job.Seq(), b.job.Seq()), cmp.Compare(a.at, b.at)) })
+	p.turns = turns
+	for len(turns) > 0 {
+		j, n := turns[0].job, 1
+		for n < len(turns) && turns[n].job == j {
+			n++
+		}
+		f = p.succeed(f, j, turns[max(0, n-int(j.Spec().Parallelism)):n])
+		turns = turns[n:]
+	}
+	return f
+}
+
+// succeed holds the places of a job for the tasks that it has left. The turns are in order; those that come first are taken first.
+func (p *backfill) succeed(f profile, j *rigidJob, turns []turn) profile {
+	for i := range j.Spec().Phases[0].Tasks {
+		if turns[0].at == forever {
+			break
+		}
+		if !j.Phase(0).IsPending(uint32(i)) {
+			continue
+		}
+		from := turns[0].at
+		to := after(from, j.Spec().Phases[0].EstimateOf(i))
+		f = f.hold(from, to, p.width(j))
+		k, _ := slices.BinarySearchFunc(turns[1:], to, func(t turn, at sojourn.Time) int { return cmp.Compare(t.at, at) })
+		copy(turns, turns[1:k+1])
+		turns[k].at = to
+	}
+	return f
+}
+
 // hold takes a number of places from one instant to another.
 func (f profile) hold(from, to sojourn.Time, width int) profile {
 	if to <= from {

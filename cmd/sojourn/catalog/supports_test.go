@@ -20,7 +20,7 @@ func TestWhoKnowsWhat(t *testing.T) {
 		return without
 	}
 	for feature, without := range map[sojourn.Features][]string{
-		sojourn.FeatureParallelism: append([]string{"rtmr"}, rigid...),
+		sojourn.FeatureParallelism: nil,
 		sojourn.FeatureOpen:        append([]string{"rtmr"}, rigid...),
 		sojourn.FeatureSpeed:       append([]string{"rtmr", "dc"}, rigid...),
 		sojourn.FeaturePriority:    allBut("priority"),
