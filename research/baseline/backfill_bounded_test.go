@@ -102,7 +102,7 @@ type boundedOracle struct {
 	starts  [][]int
 	reserve []int // conservative: of the next task of each job, -1 if it has none
 	now     int
-	moves   bool  // something has ended or arrived, or another task of a job waits, since the reservations were last moved
+	moves   bool // something has ended or arrived, or another task of a job waits, since the reservations were last moved
 }
 
 // busy returns how many tasks of a job run in a second, to their limits unless they have ended.

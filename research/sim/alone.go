@@ -13,8 +13,8 @@ import (
 // fastest. A phase starts when the outputs of all tasks of the phases that it
 // reads have arrived; a phase of NoBarrier starts at once. Phases that run at the
 // same time on the same slots are scheduled one after the other. A job that bounds how many
-// of its tasks run at a time has so many of the fastest slots of each class. The result is
-// 0 if a phase finds no slot.
+// of its tasks run at a time has so many of the fastest slots of each class. A task that comes later
+// than the job does not start before. The result is 0 if a phase finds no slot.
 func (a *arrivals) alone(j *job) time.Duration {
 	overlap := j.readers != nil
 	for p := range j.phases[1:] {
@@ -43,7 +43,7 @@ func (a *arrivals) alone(j *job) time.Duration {
 			from = max(from, a.arrived[k])
 		}
 		schedule := b.list
-		if even := b.speeds[0] == b.speeds[len(b.speeds)-1]; even && !overlap {
+		if even := b.speeds[0] == b.speeds[len(b.speeds)-1]; even && !overlap && j.Times[p].Added == nil {
 			switch {
 			case j.Times[p].List == nil:
 				schedule = b.rounds
@@ -72,7 +72,11 @@ func (b *bench) list(from time.Duration, ph *sojourn.Phase, t Times) (finish, ar
 	if l == nil {
 		l = new(lanes)
 	}
+	start := from
 	for i := range ph.Tasks {
+		if t.Added != nil {
+			from = max(start, t.Added[i])
+		}
 		rank, free := l.first(from, len(b.speeds))
 		d, ok := stretch(t.Of(i), 1, b.speeds[rank])
 		if !ok {

@@ -90,6 +90,9 @@ func (a *arrivals) admit(j *job) {
 		a.res.Accepted++
 	}
 	a.jobs[j.ID] = j
+	if j.told.Open {
+		a.expect(j, j.grows)
+	}
 	a.await(j)
 }
 
@@ -102,10 +105,10 @@ func (a *arrivals) newJob(in *Job) (*job, error) {
 	if a.jobs[in.ID] != nil {
 		return nil, errors.New("an earlier job of that ID has not ended")
 	}
-	j := &job{Job: in, told: told, order: a.order, phases: make([]phase, len(told.Phases)), readers: in.listReaders()}
+	j := &job{Job: in, told: told, whole: told, order: a.order, phases: make([]phase, len(told.Phases)), readers: in.listReaders()}
 	for p := range j.phases {
 		ph, spec := &j.phases[p], &told.Phases[p]
-		ph.first, ph.tasks, ph.class, ph.delays = j.left, spec.Tasks, spec.Class, spec.Delays != nil
+		ph.first, ph.tasks, ph.known, ph.class, ph.delays = j.left, spec.Tasks, spec.Tasks, spec.Class, spec.Delays != nil
 		for range in.inputs(p) {
 			ph.missing++
 		}
@@ -124,6 +127,9 @@ func (a *arrivals) newJob(in *Job) (*job, error) {
 		ID: told.ID, Name: told.Name, Pool: told.Pool, Weight: weight, Tasks: a.size,
 		Arrival: in.At, Deadline: told.Deadline, Alone: a.alone(j),
 	}
+	if told.Open {
+		j.grows = j.grow(in.At)
+	}
 	if held := told.Release.Sub(in.At); held > 0 && j.record.Alone > 0 {
 		j.record.Alone = later(held, j.record.Alone)
 	}
@@ -136,8 +142,8 @@ func (a *arrivals) describe(in *Job) (*sojourn.Job, error) {
 	if err := in.Check(); err != nil {
 		return nil, err
 	}
-	if err := in.Features().Check(sojourn.FeatureNeeds | sojourn.FeatureParallelism | sojourn.FeaturePriority | sojourn.FeatureRelease | sojourn.FeatureSequence); err != nil {
-		return nil, fmt.Errorf("no tasks are held or added in a simulation: %w", err)
+	if in.Features()&sojourn.FeatureHeld != 0 {
+		return nil, fmt.Errorf("no tasks are held in a simulation: %w: %v", sojourn.ErrUnsupported, sojourn.FeatureHeld)
 	}
 	if len(in.Times) != len(in.Phases) {
 		return nil, fmt.Errorf("times of %d phases for %d phases", len(in.Times), len(in.Phases))

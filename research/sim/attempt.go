@@ -54,7 +54,7 @@ func (r *attempts) check(id sojourn.SlotID, a sojourn.Assignment) (*job, error) 
 		return nil, r.breach("was offered slot %d and assigned slot %d", id, a.Slot)
 	case j == nil:
 		return nil, r.breach("assigned task %v of a job that is not live", a.Task)
-	case p >= len(j.phases) || int64(a.Task.Index) >= int64(j.phases[p].tasks):
+	case p >= len(j.phases) || int64(a.Task.Index) >= int64(j.phases[p].known):
 		return nil, r.breach("assigned task %v, which does not exist", a.Task)
 	case !j.present:
 		return nil, r.breach("assigned task %v before the release of its job at %v, or before those of its sequence", a.Task, j.told.Release)

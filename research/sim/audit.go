@@ -13,6 +13,8 @@ import (
 // generalised processor sharing for each class, of as many slots as are present,
 // where the work of a phase is the sum of its true times.
 //
+// Tasks that come later than their job add to the work of their phase when they come.
+//
 // In tandem, a phase enters when the phases that it reads have ended in the fluid system,
 // and one that reads none with its job: a job leaves it at its ps_finish. In ready,
 // a phase enters when it could start in reality. The bound on lateness is about
@@ -62,9 +64,11 @@ type fluidJob struct {
 type fluidPhase struct {
 	waits   int           // phases that it reads and that have not ended in tandem
 	entered bool          // in tandem
-	ended   bool          // in ready
+	ended   bool          // in ready, as far as its tasks have come
 	at      sojourn.Time  // when, once it has ended
 	longest time.Duration // the longest time that one of its attempts holds a slot
+
+	tandem, ready *vqueue.Item[fluidEntry] // nil while it is not there
 }
 
 func newAudit(b *books) *audit {
@@ -121,15 +125,19 @@ func (a *audit) jobArrived(j *job) {
 // enterTandem adds phase p, and the phases that wait for it as long as they have no work.
 func (a *audit) enterTandem(j *job, p int, at sojourn.Time) {
 	j.phases[p].fluid.entered = true
-	if work := j.work(p); work > 0 {
-		a.class(j, p).tandem.Arrive(fluidEntry{j, p}, work, j.WeightUnits())
+	if work := j.work(p, 0); work > 0 {
+		j.phases[p].fluid.tandem = a.class(j, p).tandem.Arrive(fluidEntry{j, p}, work, j.WeightUnits())
 		return
 	}
 	a.leaveTandem(j, p, at)
 }
 
-// leaveTandem records that a phase has ended in the tandem system.
+// leaveTandem records that a phase has ended in the tandem system, as far as its tasks have come.
 func (a *audit) leaveTandem(j *job, p int, at sojourn.Time) {
+	ph := &j.phases[p]
+	if ph.fluid.tandem = nil; ph.known < ph.tasks {
+		return
+	}
 	if j.fluid.left--; j.fluid.left == 0 {
 		j.record.PSFinish = at
 		if j.fluid.over {
@@ -178,7 +186,7 @@ func (a *audit) advanceReady(c *fluidClass) {
 	a.advance(c.ready, a.b.now)
 	for _, d := range a.done {
 		ph := &d.item.Value.j.phases[d.item.Value.p]
-		ph.fluid.ended, ph.fluid.at = true, d.at
+		ph.fluid.ended, ph.fluid.at, ph.fluid.ready = true, d.at, nil
 	}
 }
 
@@ -197,11 +205,33 @@ func (a *audit) advance(q *vqueue.Queue[fluidEntry], t sojourn.Time) {
 func (a *audit) phaseReady(j *job, p int) {
 	c := a.class(j, p)
 	a.advanceReady(c)
-	if work := j.work(p); work > 0 {
-		c.ready.Arrive(fluidEntry{j, p}, work, j.WeightUnits())
+	if work := j.work(p, 0); work > 0 {
+		j.phases[p].fluid.ready = c.ready.Arrive(fluidEntry{j, p}, work, j.WeightUnits())
 		return
 	}
 	j.phases[p].fluid.ended, j.phases[p].fluid.at = true, a.b.now
+}
+
+// grown adds the tasks of a phase that have come, from one on. The tandem system is at this instant.
+func (a *audit) grown(j *job, p, first int) {
+	c, f, more := a.class(j, p), &j.phases[p].fluid, j.work(p, first)
+	grow := func(q *vqueue.Queue[fluidEntry], it **vqueue.Item[fluidEntry]) {
+		if *it != nil {
+			q.Revise(*it, (*it).Work()+more, j.WeightUnits())
+		} else if more > 0 {
+			*it = q.Arrive(fluidEntry{j, p}, more, j.WeightUnits())
+		}
+	}
+	if f.entered {
+		if grow(c.tandem, &f.tandem); f.tandem == nil {
+			a.leaveTandem(j, p, a.b.now)
+		}
+	}
+	if j.phases[p].ready {
+		a.advanceReady(c)
+		grow(c.ready, &f.ready)
+		f.ended, f.at = f.ready == nil, a.b.now
+	}
 }
 
 // phaseEnded compares the end of a phase with the bound.
@@ -325,5 +355,14 @@ func (a *audit) drain() {
 	}
 }
 
-// work returns the sum of the true times of a phase, in slot-nanoseconds.
-func (j *job) work(p int) uint64 { return uint64(j.Times[p].Total(j.phases[p].tasks)) }
+// work returns the sum of the true times of the tasks of a phase that have come, from one on, in slot-nanoseconds.
+func (j *job) work(p, first int) (sum uint64) {
+	t, n := &j.Times[p], j.phases[p].known
+	if t.List == nil {
+		return uint64(t.Each) * uint64(n-first)
+	}
+	for _, d := range t.List[first:n] {
+		sum += uint64(d)
+	}
+	return sum
+}

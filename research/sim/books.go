@@ -15,6 +15,7 @@ type books struct {
 	jobs       map[sojourn.JobID]*job // accepted and not finished
 	rejected   []*job                 // jobs to offer again, in the order of arrival
 	unreleased []*job                 // jobs that only wait for their release, by it and then by arrival
+	growing    []*job                 // jobs to which tasks will come, by when the next ones do and then by arrival
 	lines      map[string][]*job      // of each Sequence of jobs, in the order of arrival
 	audit      *audit                 // nil without an audit
 	tally      tally
@@ -24,8 +25,10 @@ type books struct {
 // A job is an accepted job. It is kept until its outcome and its ps_finish are
 // known.
 type job struct {
-	*Job    // the truth
-	told    *sojourn.Job
+	*Job                 // the truth
+	told    *sojourn.Job // of what has come
+	whole   *sojourn.Job // the same of all tasks, whenever they come
+	grows   sojourn.Time // when the next tasks come, if the job is among those that grow
 	phases  []phase
 	tasks   []task           // of all phases, in their order
 	homes   []sojourn.NodeID // the node of the output of each task, 0 if none; nil unless outputs can be lost
@@ -45,6 +48,7 @@ type job struct {
 type phase struct {
 	first    int              // index of its first task in job.tasks
 	tasks    int              // how many tasks it has
+	known    int              // how many of them have come
 	finished int              // tasks that are finished now
 	pending  int              // tasks that are pending now
 	counted  int              // the ones that tally.startable counts
@@ -132,7 +136,7 @@ func (b *books) enter(j *job) {
 		b.audit.jobArrived(j)
 	}
 	for p := range j.phases {
-		j.phases[p].pending = j.phases[p].tasks
+		j.phases[p].pending = j.phases[p].known
 		b.pending(j, p)
 		if j.open(p) {
 			b.phaseReady(j, p)

@@ -33,7 +33,7 @@
 //  2. Slots and nodes leave and return. If a node fails, SlotRemoved comes for each slot and then
 //     NodeDown; if a node returns, NodeUp comes and then SlotAdded.
 //  3. If a job has finished and Config.Retest is set, rejected jobs are offered again. Then pools
-//     change, jobs are released, and jobs arrive, in the order of the workload.
+//     change, tasks come to open jobs ([Times] Added), jobs are released, and jobs arrive, in the order of the workload.
 //  4. The policy gets a Tick if it asked to be woken by now.
 //  5. Free slots are offered: those that a [sojourn.Seeker] names, as long as it names one, or
 //     else each free slot once in the order of ID, class by class from class 0 on. After all

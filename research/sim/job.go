@@ -48,6 +48,11 @@ type Times struct {
 	// Costs, unless nil, is what each task costs: the Cost of the event that ends an attempt. One that ends before its
 	// time costs a part in proportion to its service, rounded down. Zero means the time on the slot.
 	Costs []uint64
+
+	// Added, unless nil, is when each task comes, after the arrival of the job: 0 for the first one, and no less for each than for the
+	// one before it. The policy hears of it by a revision. Such a job is Open in its description, and no phase waits for one whose
+	// tasks come later. The job ends when all its tasks have come and are done.
+	Added []time.Duration
 }
 
 // Of returns the true service time of a task.

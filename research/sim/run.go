@@ -152,6 +152,9 @@ func (e *engine) nextInstant() (sojourn.Time, bool) {
 	if len(e.unreleased) > 0 {
 		at = min(at, e.unreleased[0].told.Release)
 	}
+	if len(e.growing) > 0 {
+		at = min(at, max(e.growing[0].grows, e.now))
+	}
 	if wake, ok := e.nextWake(); ok {
 		at = min(at, max(wake, e.now))
 	}
@@ -194,6 +197,9 @@ func (e *engine) instant() error {
 			return fmt.Errorf("sim: the policy does not change a pool: %w", err)
 		}
 	}
+	if err := e.growDue(); err != nil {
+		return err
+	}
 	e.enterDue()
 	for e.next != nil && e.next.At == e.now {
 		if err := e.arrive(); err != nil {
@@ -210,7 +216,7 @@ func (e *engine) instant() error {
 		}
 	}
 	e.idle++
-	if _, ok := e.nextTransfer(); ok || e.next != nil || e.running.Len() > 0 || e.res.Attempts > before {
+	if _, ok := e.nextTransfer(); ok || e.next != nil || len(e.growing) > 0 || e.running.Len() > 0 || e.res.Attempts > before {
 		e.idle = 0
 	}
 	return nil

@@ -53,6 +53,8 @@
 //	          phase: of each task (number), or a list
 //	cost      what a task costs where that is not time, 0 to 2^63-1, in a unit that all of the file have
 //	          in common: of each (number), or a list, in which 0 stands for its time. See [sojourn.Event]
+//	added     times from at until each task comes: a list, from 0 on, each no less than the one before. The job
+//	          is open until the last has come, and no phase waits for this one. Without it, all tasks come with the job
 //	after     how many tasks of the phase before must have finished before tasks of
 //	          this one start: 1 to their number, or "none" for no task at all.
 //	          Without it, all of them. 0 is an error, since it could mean both. The

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -37,6 +38,7 @@ type phaseLine struct {
 	phase                    sojourn.Phase
 	anyClass                 bool
 	times, estimates, delays series[time.Duration]
+	added                    series[time.Duration]
 	sizes                    series[int64]
 	costs                    series[uint64]
 	nodes                    series[[]sojourn.NodeID]
@@ -72,7 +74,8 @@ func (r *workloadReader) phase(c *cursor, j *sim.Job, tasks *int, work *time.Dur
 		j.AnyClass = append(j.AnyClass, make([]bool, len(j.Phases)-len(j.AnyClass))...)
 		j.AnyClass[len(j.AnyClass)-1] = true
 	}
-	j.Times = append(j.Times, sim.Times{Each: p.times.each, List: p.times.list, Costs: p.costs.spread(n)})
+	j.Times = append(j.Times, sim.Times{Each: p.times.each, List: p.times.list, Costs: p.costs.spread(n), Added: p.added.list})
+	j.Open = j.Open || p.added.list != nil
 }
 
 // values reads the values of a phase, the next one of j.
@@ -99,6 +102,10 @@ func (r *workloadReader) values(c *cursor, j *sim.Job, p *phaseLine) {
 			p.costs = readSeries(c, most, func() uint64 { return c.integer(0, math.MaxInt64) })
 		case "delay":
 			p.delays = readSeries(c, most, c.seconds)
+		case "added":
+			if c.want(kindList) {
+				p.added = readSeries(c, most, c.seconds)
+			}
 		case "nodes":
 			if c.want(kindList) {
 				p.nodes = readSeries(c, most, func() []sojourn.NodeID { return r.nodes(c) })
@@ -144,6 +151,10 @@ func (p *phaseLine) check(c *cursor, j *sim.Job, work *time.Duration) {
 	p.nodes.check(c, "nodes", n)
 	p.delays.check(c, "delay", n)
 	p.costs.check(c, "cost", n)
+	p.added.check(c, "added", n)
+	if added := p.added.list; len(added) == n && (added[0] != 0 || !slices.IsSorted(added)) {
+		c.fail(p.added.off, `"added" does not begin with 0 and go on with no less each`)
+	}
 	if sum, ok := total(p.times.each, p.times.list, n); !ok || sum > math.MaxInt64-*work {
 		c.fail(p.times.off, "the sum of the times of the job's tasks %s", outOfRange)
 	} else {

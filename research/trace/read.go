@@ -91,7 +91,7 @@ func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\r' }
 // The keys of the format, those that are required first.
 var (
 	jobKeys   = []string{"id", "at", "phases", "name", "pool", "weight", "priority", "deadline", "parallelism", "release", "sequence"}
-	phaseKeys = []string{"time", "tasks", "class", "estimate", "bytes", "nodes", "delay", "after", "needs", "cost"}
+	phaseKeys = []string{"time", "tasks", "class", "estimate", "bytes", "nodes", "delay", "after", "needs", "cost", "added"}
 )
 
 // A workloadReader turns lines into jobs.

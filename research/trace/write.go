@@ -87,8 +87,6 @@ func (w *Writer) append(dst []byte, j *sim.Job) ([]byte, error) {
 		return nil, fmt.Errorf("deadline %v is not after the arrival %v", j.Deadline, j.At)
 	case j.Release != 0 && j.Release <= j.At:
 		return nil, fmt.Errorf("release time %v is not after the arrival %v", j.Release, j.At)
-	case j.Open:
-		return nil, fmt.Errorf("more tasks may come, which the format cannot say")
 	case !utf8.ValidString(j.Name) || !utf8.ValidString(j.Pool) || !utf8.ValidString(j.Sequence):
 		return nil, fmt.Errorf("name %q, pool %q or sequence %q is not UTF-8", j.Name, j.Pool, j.Sequence)
 	}
@@ -193,6 +191,9 @@ func (w *Writer) appendPhase(dst []byte, p *sojourn.Phase, anyClass bool, times 
 	}
 	if times.Costs != nil {
 		dst = appendSeries(append(dst, `,"cost":`...), times.Costs, func(dst []byte, n uint64) []byte { return strconv.AppendUint(dst, n, 10) })
+	}
+	if times.Added != nil {
+		dst = appendList(append(dst, `,"added":`...), times.Added, appendSeconds)
 	}
 	switch {
 	case p.After == sojourn.NoBarrier:

@@ -108,6 +108,13 @@ func workloads() *rapid.Generator[[]*sim.Job] {
 				j.Phases = append(j.Phases, p)
 				j.Times = append(j.Times, each)
 			}
+			if rapid.IntRange(0, 3).Draw(t, "open") == 0 { // no phase waits for the last one
+				last := len(j.Phases) - 1
+				added := rapid.SliceOfN(duration, j.Phases[last].Tasks, j.Phases[last].Tasks).Draw(t, "added")
+				added[0] = 0
+				slices.Sort(added)
+				j.Times[last].Added, j.Open = added, true
+			}
 			if !slices.Contains(j.AnyClass, true) {
 				j.AnyClass = nil
 			}
@@ -196,7 +203,7 @@ func TestWriteRefuses(t *testing.T) {
 		{"negative arrival", func(j *sim.Job) { j.At = -1 }},
 		{"is not after the arrival", func(j *sim.Job) { j.Deadline = j.At }},
 		{"release time 5s is not after the arrival 5s", func(j *sim.Job) { j.Release = j.At }},
-		{"more tasks may come, which the format cannot say", func(j *sim.Job) { j.Open = true }},
+		{"the job is Open, and nothing says when tasks come", func(j *sim.Job) { j.Open = true }},
 		{"its tasks are held, which the format cannot say", func(j *sim.Job) { j.Phases[0].Held = true }},
 		{"1 costs for 2 tasks", func(j *sim.Job) { j.Times[0].Costs = []uint64{1} }},
 		{"task 1: cost 9223372036854775808 is above 2^63-1", func(j *sim.Job) { j.Times[0].Costs = []uint64{1, 1 << 63} }},

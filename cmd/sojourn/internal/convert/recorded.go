@@ -33,7 +33,7 @@ type Recorded struct {
 	Rejected, Unmeasured, Cancelled, Renumbered int
 	Assumed                                     int // tasks without a measured time
 	Released                                    int // phases whose tasks were held
-	Opened                                      int // jobs to which tasks were added
+	Opened                                      int // jobs to whose phases tasks were added for which another one waits
 	PoolsChanged                                int // changes of pools
 }
 
@@ -50,7 +50,7 @@ func (r *Recorded) Notes() string {
 		{"jobs that use the ID of an earlier job, given another one", r.Renumbered},
 		{"tasks without a measured time, given the mean of their phase, or else the estimate or the mean of their job", r.Assumed},
 		{"phases whose tasks were held, not held here", r.Released},
-		{"jobs to which tasks could be added, with all of them from the beginning", r.Opened},
+		{"jobs to which tasks were added for which others wait, with all of them from the beginning", r.Opened},
 		{"changes of pools, left out", r.PoolsChanged},
 	} {
 		if n.count > 0 {
@@ -68,6 +68,8 @@ type recordedJob struct {
 	*sim.Job
 	times [][]time.Duration // of each task; unknown if it has not finished
 	costs [][]uint64        // of each task; nil where no end has told of a cost
+	added [][]time.Duration // when each task came, after the job
+	open  bool              // tasks could be added
 }
 
 // A recorder follows a history.
@@ -140,16 +142,14 @@ func (r *recorder) observe(e *history.Entry) error {
 		if ev.Kind == sojourn.JobAdopted {
 			j.At = ev.At.Add(-ev.Service)
 		}
-		if j.Open {
-			r.Opened++
-		}
-		j.resize()
+		j.open = j.Open
+		j.resize(j.At)
 		r.live[ev.Job.ID] = j
 		r.all = append(r.all, j)
 	case sojourn.JobRevised:
 		j := r.live[ev.Job.ID]
 		j.Job.Job = *ev.Job
-		j.resize()
+		j.resize(ev.At)
 	case sojourn.JobCancelled:
 		r.Cancelled++
 	case sojourn.TaskAdopted:
@@ -172,18 +172,18 @@ func (r *recorder) observe(e *history.Entry) error {
 	return nil
 }
 
-// resize makes room for a time of each task, and keeps those that are known. An open job is read as one that had its last tasks from
-// the beginning.
-func (j *recordedJob) resize() {
+// resize makes room for a time of each task, and keeps those that are known. New ones come at an instant.
+func (j *recordedJob) resize(now sojourn.Time) {
 	j.Open = false
 	if j.times == nil {
-		j.times, j.costs = make([][]time.Duration, len(j.Phases)), make([][]uint64, len(j.Phases))
+		j.times, j.costs, j.added = make([][]time.Duration, len(j.Phases)), make([][]uint64, len(j.Phases)), make([][]time.Duration, len(j.Phases))
 	}
 	for i, p := range j.Phases {
 		j.times[i] = j.times[i][:min(p.Tasks, len(j.times[i]))]
 		j.costs[i] = j.costs[i][:min(p.Tasks, len(j.costs[i]))]
+		j.added[i] = j.added[i][:len(j.times[i])]
 		for len(j.times[i]) < p.Tasks {
-			j.times[i] = append(j.times[i], unknown)
+			j.times[i], j.added[i] = append(j.times[i], unknown), append(j.added[i], now.Sub(j.At))
 		}
 	}
 }
@@ -285,7 +285,28 @@ func (r *recorder) complete(j *recordedJob) bool {
 		j.Times = append(j.Times, times)
 	}
 	j.Phases = phases
+	if j.open && !j.grow() {
+		r.Opened++
+	}
 	return true
+}
+
+// grow says when the tasks of an open job came, and reports false if another phase waits for one that grew: then all of
+// them come with the job.
+func (j *recordedJob) grow() bool {
+	for i := range j.Times {
+		if added := j.added[i]; added[len(added)-1] > 0 {
+			j.Times[i].Added, j.Open = added, true
+		}
+	}
+	if j.Job.Check() == nil {
+		return true
+	}
+	for i := range j.Times {
+		j.Times[i].Added = nil
+	}
+	j.Open = false
+	return false
 }
 
 // mean returns the mean of the known times, and whether there is one.

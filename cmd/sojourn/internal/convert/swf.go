@@ -81,7 +81,7 @@ func writeSWF(to, notes io.Writer, jobs iter.Seq2[*sim.Job, error]) error {
 		fmt.Fprintf(notes, "jobs whose tasks are not alike, written with the processors of their widest phase and the same work: %d\n", w.flattened)
 	}
 	if w.plain > 0 {
-		fmt.Fprintf(notes, "jobs written without their weights, deadlines, priorities, bounds on parallelism, releases, sequences or costs: %d\n", w.plain)
+		fmt.Fprintf(notes, "jobs written without their weights, deadlines, priorities, bounds on parallelism, releases, sequences, costs or times at which tasks come: %d\n", w.plain)
 	}
 	if w.rounded > 0 {
 		fmt.Fprintf(notes, "jobs with times rounded to whole seconds: %d\n", w.rounded)

@@ -238,7 +238,8 @@ func (m *Meter) durations(c *Cluster, name string, load float64) (Scaling, error
 			}
 			p.Estimate, p.Estimates = multiplied(p.Estimate, factor), multipliedAll(p.Estimates, factor)
 			phases[i] = p
-			times[i] = sim.Times{Each: multiplied(j.Times[i].Each, factor), List: multipliedAll(j.Times[i].List, factor)}
+			times[i] = j.Times[i]
+			times[i].Each, times[i].List = multiplied(times[i].Each, factor), multipliedAll(times[i].List, factor)
 		}
 		j.Phases, j.Times = phases, times
 		return nil

@@ -120,7 +120,7 @@ func half(j *sim.Job) *sim.Job {
 	}
 	h.Times = slices.Clone(j.Times)
 	for i := range h.Times {
-		h.Times[i] = sim.Times{Each: h.Times[i].Each / 2, List: halve(h.Times[i].List)}
+		h.Times[i].Each, h.Times[i].List = h.Times[i].Each/2, halve(h.Times[i].List)
 	}
 	return &h
 }
