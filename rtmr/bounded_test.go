@@ -166,3 +166,66 @@ func (w *world) offer1(t *testing.T, want ...string) {
 		t.Errorf("%v start, want %v", got, want)
 	}
 }
+
+// If the slot of a bounded job leaves with its task, or a map has to run again while a reduce runs, then nothing is left to the next task
+// when that one ends: a job behind, without a deadline, may have the only other slot. The promise is void at once, and holds again when that is over.
+func TestBoundedJobThatHasNoSlotOfItsOwn(t *testing.T) {
+	void := func(w *world, when string, want ...sojourn.JobID) {
+		t.Helper()
+		if got := w.p.AppendVoid(nil); !slices.Equal(got, want) {
+			t.Errorf("%s: promises to %v are void, want %v", when, got, want)
+		}
+	}
+	w := small(t, Options{}, 2, 0)
+	j := exact(1, 30, 2, 10, 0, 0)
+	j.atOnce = 1
+	w.arrive(j)
+	w.offer()
+	w.now = 1
+	w.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: w.slotOf(1)}})
+	void(w, "its slot leaves", 1)
+	w.now = 10
+	w.ends()
+	void(w, "its slot has left")
+
+	w = small(t, Options{}, 1, 1)
+	j = exact(1, 300, 1, 10, 2, 20)
+	j.atOnce = 1
+	w.arrive(j)
+	w.offer()
+	w.now = 10
+	w.ends()
+	w.offer()
+	w.now = 11
+	w.must(sojourn.Event{Kind: sojourn.OutputLost, Task: sojourn.TaskID{Job: 1}, Attempt: 1})
+	void(w, "its map has to run again", 1)
+	w.now = 30
+	w.must(sojourn.Event{Kind: sojourn.TaskFinished, Task: sojourn.TaskID{Job: 1, Phase: 1}, Attempt: 1, Slot: sojourn.Slot{ID: 1}})
+	void(w, "its reduce has ended")
+}
+
+// slotOf returns the slot on which a task of a job runs.
+func (w *world) slotOf(id sojourn.JobID) sojourn.SlotID {
+	return sojourn.SlotID(slices.IndexFunc(w.slots, func(s wslot) bool { return s.busy && s.task.Job == id }))
+}
+
+// Slots become available at 99, and at 100 when a task of job 1 ends, which runs one at a time. A job of two maps of 5 makes each 5 later, and
+// job 3 behind job 1 6 later: job 1 has lost its own slot. So the least that slots are later says nothing of the jobs behind.
+func TestBoundedJobsDoNotMoveAlong(t *testing.T) {
+	w := small(t, Options{}, 2, 0)
+	first := exact(1, 300, 2, 100, 0, 0)
+	first.atOnce = 1
+	for _, j := range []wjob{first, exact(2, 0, 1, 99, 0, 0)} {
+		w.arrive(j)
+	}
+	w.offer()
+	if !w.arrive(exact(3, 354, 1, 250, 0, 0)) {
+		t.Fatal("job 3 ends at 349, and is refused")
+	}
+	for deadline, want := range map[int64]bool{105: false, 359: true} {
+		j := exact(4, deadline, 2, 5, 0, 0)
+		if err := w.p.Admit(j.spec()); (err == nil) != want {
+			t.Errorf("two maps by %d: %v, want it to be accepted: %v", deadline, err, want)
+		}
+	}
+}
