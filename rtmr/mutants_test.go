@@ -73,7 +73,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "slots that are idle since long are booked for the past",
-		edits: []edit{{"book.go", "en.tasks[maps], en.eps[maps], w.now)", "en.tasks[maps], en.eps[maps], 0)"}},
+		edits: []edit{{"book.go", "w.fill(en, maps, w.now)", "w.fill(en, maps, 0)"}},
 		late:  []variant{{name: "paper", opts: paper}},
 		laws:  []string{"I1"},
 	},
