@@ -444,6 +444,30 @@ func (b *books) doubtful(tasks []Task, notes bool) (ids []string) {
 	return ids
 }
 
+// running returns the tasks that were let go.
+func (b *books) running() (ids []string) {
+	for i := range b.slots {
+		if t := b.slots[i].task; t != nil {
+			ids = append(ids, t.id)
+		}
+	}
+	return ids
+}
+
+// doubt enters the state of a task that was let go, if it was not so the last time either.
+func (b *books) doubt(id string, state State) {
+	t := b.tasks[id]
+	switch {
+	case t == nil || t.state != released:
+	case state == Released:
+		t.doubted = false
+	case t.doubted:
+		b.correct(id, state)
+	default:
+		t.doubted = true
+	}
+}
+
 // correct enters the state that a task has in the queue.
 func (b *books) correct(id string, state State) {
 	t := b.tasks[id]

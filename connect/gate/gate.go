@@ -22,7 +22,8 @@ type Options struct {
 	// Ahead is how many tasks are let go beyond that.
 	Ahead int
 
-	// Compare is the time between two comparisons with the queue. Zero means 10 s.
+	// Compare is the time between two comparisons with the queue. Zero means 10 s. If it takes the queue long to list all tasks, it is asked
+	// for that less often, for a fortieth of the time at most, and at the other times only for those that were let go (TestDearList).
 	Compare time.Duration
 
 	// Retry is how long the gate waits after an error of the queue before it tries again, at first. It
@@ -63,6 +64,7 @@ type Gate struct {
 	opts    Options
 	running sync.Mutex    // held by Run
 	wake    chan struct{} // there are notes, or something was changed from outside
+	listed  time.Time     // no listing before
 
 	mu    sync.Mutex // of what follows
 	books *books
@@ -77,6 +79,7 @@ const (
 	queue = 250 * time.Millisecond // between two of one that waits
 	look  = time.Second            // between two looks at the servers
 	limit = 5 * time.Second        // of a call that concerns one task
+	dear  = 39                     // times as long as a listing takes there is no other one
 	most  = time.Second            // between two tries
 )
 
@@ -416,14 +419,36 @@ func (g *Gate) let(ctx context.Context, t *task) (gone bool, err error) {
 // compare finds what no note has told: tasks that were added, and ends of tasks. What it is not sure
 // of it leaves for the next time.
 func (g *Gate) compare(ctx context.Context) error {
+	start := time.Now()
+	if start.Before(g.listed) {
+		return g.check(ctx)
+	}
 	tasks, err := g.backend.Tasks(ctx)
 	if err != nil {
 		return err
 	}
+	g.listed = time.Now().Add(dear * time.Since(start))
 	g.mu.Lock()
 	g.books.add(tasks)
 	g.mu.Unlock()
 	return g.correct(ctx, tasks, true)
+}
+
+// check compares only the tasks that were let go.
+func (g *Gate) check(ctx context.Context) error {
+	g.mu.Lock()
+	ids := g.books.running()
+	g.mu.Unlock()
+	for _, id := range ids {
+		state, err := g.backend.State(ctx, id)
+		if err != nil {
+			return err
+		}
+		g.mu.Lock()
+		g.books.doubt(id, state)
+		g.mu.Unlock()
+	}
+	return nil
 }
 
 // correct corrects the books where the queue has tasks elsewhere. Notes says that notes about that may be on

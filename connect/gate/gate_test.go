@@ -569,3 +569,59 @@ func TestFails(t *testing.T) {
 		})
 	}
 }
+
+// A dear host takes its time to list its tasks.
+type dear struct {
+	*host
+	lists int
+}
+
+func (d *dear) Tasks(ctx context.Context) ([]gate.Task, error) {
+	d.lists++
+	time.Sleep(2 * time.Second)
+	return d.host.Tasks(ctx)
+}
+
+// The gate lists all tasks for a fortieth of the time at most. It finds lost ends all the same at the second comparison, and lost news of tasks with the
+// next listing.
+func TestDearList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &dear{host: newHost(1)}
+		ctx, cancel := context.WithCancel(t.Context())
+		workers := d.serve(ctx, 1)
+		g, err := gate.New(must(fifo.New(fifo.Options{})), d, gate.Options{Workers: 1, Log: silent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { _ = g.Run(ctx) })
+		time.Sleep(time.Minute)
+		d.add(gate.Job{ID: "a"}, 20, time.Second)
+		time.Sleep(500 * time.Millisecond)
+		d.mu.Lock()
+		d.faults = func(call string) bool { return call == "note" }
+		d.mu.Unlock()
+		start := time.Now()
+		for d.unfinished() > 0 {
+			time.Sleep(time.Second)
+		}
+		if took := time.Since(start); took > 20*22*time.Second {
+			t.Errorf("20 tasks whose ends nobody told have taken %v, want two comparisons for each", took)
+		}
+		d.add(gate.Job{ID: "b"}, 1, time.Second) // nobody tells
+		start = time.Now()
+		for d.unfinished() > 0 {
+			time.Sleep(time.Second)
+		}
+		if took := time.Since(start); took > 95*time.Second {
+			t.Errorf("a task of which nobody told has taken %v, want a listing", took)
+		}
+		time.Sleep(time.Hour)
+		cancel()
+		wg.Wait()
+		workers.Wait()
+		if most := 3 + int(time.Since(start)+20*22*time.Second+time.Minute)/int(80*time.Second); d.lists > most || d.lists < most/2 {
+			t.Errorf("%d listings, want %d", d.lists, most)
+		}
+	})
+}
