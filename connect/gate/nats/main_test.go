@@ -30,7 +30,11 @@ import (
 func TestMain(m *testing.M) {
 	if address := os.Getenv("SOJOURN_GATE"); address != "" {
 		queue := must(sojournnats.New(context.Background(), dial(address), "jobs", options))
-		g := must(gate.New(newFair(), queue, quick))
+		o := quick
+		if os.Getenv("SOJOURN_COMPARE") == "default" {
+			o.Compare = 0
+		}
+		g := must(gate.New(newFair(), queue, o))
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		err := g.Run(ctx)
 		stop()
