@@ -360,7 +360,7 @@ func (o *order) open(b *testing.B) (h *host, put func(job string, tasks int, len
 
 // BenchmarkThroughput puts in one batch of equal tasks for four workers. It reports how many end a second.
 func BenchmarkThroughput(b *testing.B) {
-	for i, n := range []int{2000, 800, 80, 16} {
+	for i, n := range []int{2000, 3000, 300, 16} {
 		length := []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second}[i]
 		for _, o := range orders {
 			if o.name == "fifo" {
