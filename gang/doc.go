@@ -75,10 +75,10 @@
 // Scheller-Wolf 2022], which for widths that are powers of two wastes nothing:
 //
 // Theorem. Let each of the widths divide the next greater one, and let the greatest divide the
-// number of free places. If the widths add up to at least the free places, then [Fill] fills
+// number of free places. If the widths add up to at least the free places, then [Cluster.Order] fills
 // them all. Powers of two that divide the number of places are the usual case.
 //
-// Proof. Fill goes through the widths from the greatest to the least. Before each, the places
+// Proof. Order goes through the widths from the greatest to the least. Before each, the places
 // left are a multiple of the width: so are the free places, and all greater widths. So a width
 // fits unless nothing is left. If something were left in the end, all gangs would have been
 // placed, but together they take no fewer than the free places.

@@ -302,16 +302,6 @@ type reservation struct {
 	extra  int          // places that are free then and that it does not need
 }
 
-// Reserved returns the gang that has a reservation, or the first one of the class that has it, and when its places will be free by the
-// limits of what runs: the last instant if that is not known.
-func (c *Cluster) Reserved(now sojourn.Time) (Gang, sojourn.Time, bool) {
-	r := c.reserve(now)
-	if !r.stands {
-		return Gang{}, 0, false
-	}
-	return r.class.gangs[0].Gang, r.shadow, true
-}
-
 // first returns the class that places are reserved for, of those that fit into the cluster; nil if there is
 // none: that of the gang whose turn it is, or else that of the gang which has waited longest, if it has waited
 // long enough.
@@ -386,7 +376,7 @@ func shadow(free, width int, ends []end) (sojourn.Time, int) {
 }
 
 // Order returns the classes whose slots to offer, in this order, so that the first gangs of a
-// ranking of jobs fill the free places: see [Fill]. Only classes with a free slot appear, one
+// ranking of jobs fill the free places: see the package comment. Only classes with a free slot appear, one
 // time for each of their gangs that is chosen. The driver offers a slot of each, with
 // AppendChanges after each Start. A class may have lost its slot meanwhile; it is then skipped.
 func (c *Cluster) Order(ranking iter.Seq[sojourn.JobID]) []sojourn.Class {
@@ -417,7 +407,7 @@ func (c *Cluster) Order(ranking iter.Seq[sojourn.JobID]) []sojourn.Class {
 			break
 		}
 	}
-	list := Fill(c.Free(), widths)
+	list := fill(c.Free(), widths)
 	classes := make([]sojourn.Class, len(list))
 	for i, k := range list {
 		classes[i] = order[k]

@@ -75,10 +75,10 @@ func (w Widths) Class(width int) (sojourn.Class, error) {
 	return sojourn.Class(c), nil
 }
 
-// Fill chooses among gangs of the given widths: it goes from the widest to the narrowest, the
+// fill chooses among gangs of the given widths: it goes from the widest to the narrowest, the
 // first of equals first, and takes each that fits into what is left of the free places. It
 // returns the indices of those taken, the widest first.
-func Fill(free int, widths []int) []int {
+func fill(free int, widths []int) []int {
 	order := make([]int, len(widths))
 	for i := range order {
 		order[i] = i
