@@ -2,7 +2,12 @@ package journal
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
@@ -282,4 +287,172 @@ func TestFollowSmallHistories(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories", histories)
+}
+
+// An ill store cannot be read while it is told so.
+type ill struct {
+	shared
+	ill   bool
+	reads int // while it is
+}
+
+func (s *ill) call() error {
+	if s.ill {
+		s.reads++
+		return errPower
+	}
+	return nil
+}
+
+func (s *ill) ReadAt(segment uint64, b []byte, offset int64) (int, error) {
+	if err := s.call(); err != nil {
+		return 0, err
+	}
+	return s.shared.ReadAt(segment, b, offset)
+}
+
+func (s *ill) Read(segment uint64) ([]byte, error) {
+	if err := s.call(); err != nil {
+		return nil, err
+	}
+	return s.shared.Read(segment)
+}
+
+// A disk cannot be read for a while, from each call on by which a standby reads: it says so, goes on when it can be, does not read in vain all the time, and
+// misses nothing. If the other process ends meanwhile, it takes over when it can read what there is.
+func TestFollowUnreadable(t *testing.T) {
+	for _, ends := range []bool{false, true} {
+		for from := 0; from < 12; from++ {
+			leader, standby := follows(t, Options{})
+			tell := func() { worked(t, leader.Keep("k", fmt.Append(nil, leader.End()))); worked(t, leader.Write()) }
+			calls := 0
+			x := &ill{}
+			x.shared = &between{standby.log.store.(shared), func() {
+				if calls++; calls == from {
+					x.ill = true
+				}
+			}}
+			standby.standby.store, standby.log.store = x, x
+			for range 4 {
+				tell()
+				_ = standby.Follow()
+				worked(t, leader.Snapshot()) // the next segment begins
+			}
+			x.ill = true
+			tell()
+			for range 300 {
+				if err := standby.Follow(); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), errPower.Error()) {
+					t.Fatalf("from call %d on it cannot read: %v", from, err)
+				}
+			}
+			want := all(leader)
+			if ends {
+				worked(t, leader.Close())
+				if err := standby.Follow(); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), errPower.Error()) {
+					t.Fatalf("from call %d on it cannot read, and is to lead: %v", from, err)
+				}
+			}
+			x.ill = false
+			tries := 0
+			for err := error(nil); tries <= 2*mostPause; tries++ {
+				if err = standby.Follow(); err == nil || !ends && !strings.Contains(err.Error(), errPower.Error()) {
+					break
+				}
+			}
+			if got := all(standby); got != want || tries > 2*mostPause {
+				t.Fatalf("from call %d on it could not read; %d calls later it has\n%s\nwant\n%s", from, tries, got, want)
+			}
+			if !ends {
+				tell()
+				_ = standby.Follow()
+				want = all(leader)
+				worked(t, leader.Close())
+				worked(t, standby.Follow())
+			}
+			if got := all(standby); got != want {
+				t.Errorf("from call %d on it could not read; after taking over it has\n%s\nwant\n%s", from, got, want)
+			}
+			worked(t, standby.Close())
+		}
+	}
+}
+
+// A state that cannot be read is not read at every call.
+func TestFollowReadsSeldomInVain(t *testing.T) {
+	dir := t.TempDir()
+	leader, _ := shares(t, dir, Options{})
+	s, err := FollowFiles(dir)
+	worked(t, err)
+	x := &ill{shared: s.(shared), ill: true}
+	standby := opened(t, x, newFIFO(t), Options{})
+	for range 3 * mostPause {
+		_ = standby.Follow()
+	}
+	if x.reads < 10 || x.reads > 15 {
+		t.Errorf("%d reads in %d calls, want one after 4 calls, 8, and so on", x.reads, 3*mostPause)
+	}
+	worked(t, standby.Close())
+	worked(t, leader.Close())
+}
+
+// An unheard store lists segments that were removed: who was away for a while has not heard of it.
+type unheard struct {
+	shared
+	seen map[uint64]bool
+}
+
+func (s *unheard) Segments() ([]uint64, error) {
+	list, err := s.shared.Segments()
+	for _, n := range list {
+		s.seen[n] = true
+	}
+	return slices.Sorted(maps.Keys(s.seen)), err
+}
+
+func (s *unheard) Remove(segment uint64) error {
+	delete(s.seen, segment)
+	if err := s.shared.Remove(segment); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// A standby has not heard that segments were removed, as when connect/jetstream was not connected: it follows and takes over all the same, and the process after it
+// finds nothing of them.
+func TestFollowUnheardRemoves(t *testing.T) {
+	for _, another := range []bool{false, true} {
+		o := Options{SnapshotBytes: 300}
+		if another {
+			o.inline, o.Another = true, func() (sojourn.Policy, error) { return newFIFO(nil), nil }
+		}
+		leader, standby := follows(t, o)
+		x := &unheard{standby.log.store.(shared), map[uint64]bool{}}
+		standby.standby.store, standby.log.store = x, x
+		for k := range 100 {
+			worked(t, leader.Keep(string(rune('a'+k%7)), make([]byte, 1+k)))
+			worked(t, leader.Write())
+			if err := standby.Follow(); !errors.Is(err, ErrLocked) || standby.standby.cold != nil {
+				t.Fatalf("another %t, record %d: %v, %v", another, k, err, standby.standby.cold)
+			}
+		}
+		if len(x.seen) < 10 {
+			t.Fatalf("it has seen %d segments: too few to show anything", len(x.seen))
+		}
+		want := all(leader)
+		worked(t, leader.Close())
+		worked(t, standby.Follow())
+		worked(t, standby.Keep("k", []byte("v")))
+		worked(t, standby.Flush())
+		for range 10 {
+			worked(t, standby.Snapshot())
+			worked(t, standby.Flush())
+		}
+		worked(t, standby.Keep("k", nil))
+		worked(t, standby.Close())
+		again, _ := shares(t, x.shared.(*sick).shared.(*followed).dir, Options{})
+		if got := all(again); got != want {
+			t.Errorf("another %t: the process after it has\n%s\nwant\n%s", another, got, want)
+		}
+		worked(t, again.Close())
+	}
 }

@@ -2,8 +2,12 @@ package journal
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/visible"
 )
@@ -11,6 +15,7 @@ import (
 // begin makes a segment, of which a number of bytes is synced, the current one.
 func (l *log) begin(segment uint64, size int64) {
 	l.segment, l.size, l.synced, l.marked = segment, size, size, 0
+	l.latest.Store(segment)
 }
 
 // renew writes what was read of a segment anew, and makes that the current one. What was read may be in the memory of the
@@ -18,11 +23,17 @@ func (l *log) begin(segment uint64, size int64) {
 func (l *log) renew(g *segment) error {
 	e := encoder{buf: g.data[:g.at]}
 	e.numbers(kindMark, uint64(g.at), uint64(g.at)) // true as soon as there is such a segment
-	if err := l.store.Create(g.number, e.buf); err != nil {
+	if err := l.heard(l.store.Create(g.number, e.buf)); err != nil {
 		return err
 	}
 	l.begin(g.number, int64(len(e.buf)))
 	return nil
+}
+
+// heard counts an answer of the store.
+func (l *log) heard(err error) error {
+	l.answers.Add(1)
+	return err
 }
 
 func (l *log) failure() error {
@@ -51,9 +62,39 @@ func (j *Journal) Flush() error { return j.Wait(j.End()) }
 // not the loss of power.
 func (j *Journal) Write() error { return j.note(j.log.advance(j.End(), false)) }
 
-// Close waits for all records, and closes the store. The journal takes no more. If the store never answers, as
-// on a disk that is gone, neither does Close: a program that ends need not wait for it.
+// mostSilent is for how many seconds Close waits for an answer of the store.
+const mostSilent = 10
+
+// Close waits for all records, and closes the store. The journal takes no more. If the store answers nothing for 10 s, as on a disk that is gone, Close
+// returns an error that names it and wraps [os.ErrDeadlineExceeded]. What Wait has returned nil for is there then; the rest may be, or a part from its
+// beginning. The store stays in use, and a folder locked, until it answers after all, or the process ends (TestCloseOfASilentStore).
 func (j *Journal) Close() error {
+	done := make(chan error, 1)
+	go func() { done <- j.close() }()
+	l := &j.log
+	heard := l.answers.Load()
+	for silent := 0; silent < mostSilent; silent++ {
+		second, stop := context.WithTimeout(context.Background(), time.Second)
+		select {
+		case err := <-done:
+			stop()
+			return err
+		case <-second.Done():
+			stop()
+		}
+		if n := l.answers.Load(); n != heard {
+			heard, silent = n, -1
+		}
+	}
+	err := failure(fmt.Errorf("%s: no answer for %d s: %w", l.store.Name(max(l.latest.Load(), 1)), mostSilent, os.ErrDeadlineExceeded))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.abandon(err)
+	return err
+}
+
+// close is Close, and waits for as long as the store does not answer.
+func (j *Journal) close() error {
 	j.following.Lock()
 	defer j.following.Unlock()
 	if j.standby != nil {
@@ -194,13 +235,13 @@ func (l *log) write(data []byte, sync bool) error {
 		l.size += int64(len(data))
 		l.taken += int64(n)
 		l.marked = max(l.marked, l.synced)
-		if err := l.store.Append(l.segment, data); err != nil {
+		if err := l.heard(l.store.Append(l.segment, data)); err != nil {
 			l.torn = true
 			return err
 		}
 	}
 	if sync && l.size > l.synced {
-		if err := l.store.Sync(l.segment); err != nil {
+		if err := l.heard(l.store.Sync(l.segment)); err != nil {
 			l.torn = true
 			return err
 		}
@@ -213,7 +254,7 @@ func (l *log) write(data []byte, sync bool) error {
 // rotate begins the next segment. It ends the one before only after that, so that one of them always counts.
 func (l *log) rotate(r *rotation) error {
 	data := r.data
-	if err := l.store.Create(l.segment+1, data); err != nil {
+	if err := l.heard(l.store.Create(l.segment+1, data)); err != nil {
 		return err
 	}
 	old := l.segment
@@ -244,7 +285,7 @@ func (l *log) rotate(r *rotation) error {
 // trim removes the segments of the chain before one that has a state.
 func (l *log) trim(base uint64) error {
 	for ; l.base < base; l.base++ {
-		if err := l.store.Remove(l.base); err != nil && !(l.retry && errors.Is(err, fs.ErrNotExist)) {
+		if err := l.heard(l.store.Remove(l.base)); err != nil && !(l.retry && errors.Is(err, fs.ErrNotExist)) {
 			return err
 		}
 	}

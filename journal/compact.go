@@ -69,7 +69,7 @@ func (l *log) rewrite(segment uint64, another func() (sojourn.Policy, error)) (s
 	err = l.err
 	l.mu.Unlock()
 	if err == nil {
-		err = l.store.Create(segment, data)
+		err = l.heard(l.store.Create(segment, data))
 	}
 	if err == nil {
 		err = l.trim(segment)

@@ -35,7 +35,8 @@
 //
 // # What it costs
 //
-// Observe and Assign only append to memory. The driver says what must be durable before it acts, by
+// Observe and Assign only append to memory, and a goroutine writes what nobody waits for, in pieces of 256 KiB: a store that is slow or answers nothing holds them up
+// when 64 MiB wait for it (TestDeadDisk). The driver says what must be durable before it acts, by
 // waiting for the position of a record:
 //
 //	the driver waits          so that after a loss of power                 it costs
@@ -64,7 +65,7 @@
 // and then has the events that the policy accepted, and its decisions. The snapshot is taken by the call of
 // Observe, Assign, Attach or Keep that fills the segment before, which takes about 1 us for each live job; whoever waits next
 // writes it. With many jobs, say how to make another policy: Options.Another. Then such a call only begins the next segment. A
-// goroutine, the only one of a journal, reads the segment that has ended with the other policy, and writes the state at its end in
+// goroutine reads the segment that has ended with the other policy, and writes the state at its end in
 // its place. Segments do not end meanwhile.
 //
 // The next Open reads the last segment that begins with a state, and those after it, and writes the last one anew. Its facts
@@ -102,4 +103,10 @@
 // last segment to another file, which takes its place when it is synced. What Open has found is durable then. A journal with Retry does
 // the same while it runs: the file has what was synced before the error, and memory has the rest, up to 8 MiB that nobody has waited
 // for. So the disk needs room for that segment once more.
+//
+// A store that answers nothing, as a disk that is gone, is no error: Wait, Flush and Write wait for it, so call them where somebody may give up, as package live does.
+// Close gives up after 10 s without an answer (TestCloseOfASilentStore).
+//
+// A file that is removed or replaced while it is written, as by who tidies /tmp, is an error of the next Wait, since the next process would not find what is in it.
+// With Retry it is written anew (TestRemovedFile).
 package journal

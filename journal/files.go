@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,10 +20,22 @@ import (
 // against other processes, as far as the platform can: on others than Linux, macOS and the BSDs
 // nothing is locked, and the caller must see to it.
 func OpenFiles(dir string) (Store, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, visible.Errorf("journal: %w: make a folder that this process may write to", err)
+	dir, err := makeFolder(dir)
+	if err != nil {
+		return nil, err
 	}
 	return openFiles(osFolder(dir), dir)
+}
+
+// makeFolder makes a folder, unless it is there, and returns its path from the root: the process may go to another folder.
+func makeFolder(dir string) (path string, err error) {
+	if err = os.MkdirAll(dir, 0o777); err == nil {
+		path, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return "", visible.Errorf("journal: %w: make a folder that this process may write to", err)
+	}
+	return path, nil
 }
 
 // ReadFiles opens the folder of a journal for reading only. It takes no lock, so the journal may be
@@ -100,7 +113,15 @@ func (s *files) Segments() ([]uint64, error) {
 	return list, nil
 }
 
-func (s *files) Read(segment uint64) ([]byte, error) { return s.read(base(segment)) }
+// Read reads the file that is written, if it is that of the segment: it may have been removed meanwhile.
+func (s *files) Read(segment uint64) ([]byte, error) {
+	if s.newest.Load() == segment && s.last != nil {
+		if f, ok := s.last.(io.ReaderAt); ok {
+			return io.ReadAll(io.NewSectionReader(f, 0, math.MaxInt64))
+		}
+	}
+	return s.read(base(segment))
+}
 
 func (s *files) Create(segment uint64, data []byte) error {
 	if s.readOnly {
@@ -174,7 +195,11 @@ func (s *files) Sync(segment uint64) error {
 	if err := s.appendable(segment); err != nil {
 		return err
 	}
-	return s.last.Sync()
+	err := s.last.Sync()
+	if f, ok := s.folder.(osFolder); ok && err == nil {
+		err = f.has(s.last, base(segment))
+	}
+	return err
 }
 
 func (s *files) Remove(segment uint64) error {
@@ -220,11 +245,23 @@ func (f osFolder) list() ([]string, error) {
 func (f osFolder) read(name string) ([]byte, error) { return os.ReadFile(f.path(name)) }
 
 func (f osFolder) create(name string) (file, error) {
-	return os.OpenFile(f.path(name), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o666)
+	return os.OpenFile(f.path(name), os.O_CREATE|os.O_TRUNC|os.O_RDWR|os.O_APPEND, 0o666)
 }
 
 func (f osFolder) open(name string) (file, error) {
-	return os.OpenFile(f.path(name), os.O_WRONLY|os.O_APPEND, 0)
+	return os.OpenFile(f.path(name), os.O_RDWR|os.O_APPEND, 0)
+}
+
+// has returns an error if a file that is open does not have its name any more, and so would not be found by the next process.
+func (f osFolder) has(open file, name string) error {
+	was, err := open.(*os.File).Stat()
+	if err != nil {
+		return err
+	}
+	if now, err := os.Stat(f.path(name)); err != nil || !os.SameFile(was, now) {
+		return fmt.Errorf("%s was removed, or replaced, while it is written", f.path(name))
+	}
+	return nil
 }
 
 func (f osFolder) rename(from, to string) error { return os.Rename(f.path(from), f.path(to)) }

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -23,8 +24,9 @@ func FollowFiles(dir string) (Store, error) {
 	if !locksFiles {
 		return nil, fmt.Errorf("journal: %w: files have no locks here, so that nothing would keep two processes apart", errors.ErrUnsupported)
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, visible.Errorf("journal: %w: make a folder that this process may write to", err)
+	dir, err := makeFolder(dir)
+	if err != nil {
+		return nil, err
 	}
 	return &followed{files: files{folder: osFolder(dir), dir: dir, readOnly: true}, reading: map[uint64]*os.File{}}, nil
 }
@@ -154,6 +156,11 @@ type standby struct {
 	cold   error    // why the policy is not what it was at the end of what was read; nil if it is
 	buf    []byte
 
+	unread  error // why there may be more to read than is used; nil: it has all, unless cold
+	differs bool  // it is cold because of the policy: to read the same again changes nothing
+	nap     int   // calls of Follow after which what could not be read is read again
+	rest    int   // of these
+
 	why   error // it cannot lead, though no other process does, as far as this one knows
 	pause int   // calls of Follow without a try, after the last one
 	left  int   // of these
@@ -220,7 +227,9 @@ func (j *Journal) standBy(s shared, p sojourn.Policy) error {
 // leads, and that one has Options.Another. Otherwise it may take as long as Open. If it fails, as on a full disk, another process may try, and
 // this one tries again, after 4 more calls, then after 8, at the most after 2,048.
 //
-// TestFollow, TestFollowAnother, TestTakeoverFails
+// If it cannot read what there is, it says why, and reads again: soon, or, where it has to begin anew, after as many calls.
+//
+// TestFollow, TestFollowAnother, TestTakeoverFails, TestFollowUnreadable
 func (j *Journal) Follow() error {
 	j.following.Lock()
 	defer j.following.Unlock()
@@ -252,7 +261,7 @@ func (j *Journal) Follow() error {
 
 // waits returns that this process does not lead.
 func (j *Journal) waits(y *standby) error {
-	err := &standbyError{y.store.Leader(), y.cold, y.why}
+	err := &standbyError{y.store.Leader(), cmp.Or(y.cold, y.unread), y.why}
 	j.log.mu.Lock()
 	defer j.log.mu.Unlock()
 	j.log.err = err
@@ -282,7 +291,7 @@ func (y *standby) forget(j *Journal, why error) bool {
 		return false
 	}
 	j.standby, j.acc = y, account.New(y.policy)
-	y.at, y.cold = nil, why
+	y.at, y.cold, y.differs = nil, why, true
 	if list, err := y.store.Segments(); err == nil && len(list) > 0 {
 		y.at = &segment{number: list[len(list)-1]} // it is not read again before it is tried again
 	}
@@ -291,29 +300,53 @@ func (y *standby) forget(j *Journal, why error) bool {
 	return true
 }
 
-// read uses what there is. If that is not possible, y.cold says why.
+// read uses what there is. If that is not possible, y.cold or y.unread says why.
 func (y *standby) read(j *Journal) {
+	y.unread = nil
 	for tries := 0; tries < 3; tries++ {
 		if y.at == nil || y.cold != nil {
 			list, err := y.store.Segments()
-			if err != nil || len(list) == 0 || y.at != nil && y.at.number == list[len(list)-1] {
-				return // there is nothing new
+			if err != nil || len(list) == 0 {
+				return
+			}
+			if y.at != nil && y.at.number == list[len(list)-1] { // there is nothing new
+				if y.rest--; y.differs || y.rest >= 0 {
+					return
+				}
 			}
 			if y.cold = y.load(j, list[len(list)-1]); y.cold != nil {
 				y.at = nil // what was read may have been replaced meanwhile
 				if !errors.Is(y.cold, fs.ErrNotExist) && !errors.Is(y.cold, ErrMissing) {
 					y.at = &segment{number: list[len(list)-1]}
+					y.tire()
 				}
 				continue
 			}
+			y.nap = 0
 		}
 		if y.cold = y.advance(j); y.cold == nil {
 			return
 		}
 		if errors.Is(y.cold, fs.ErrNotExist) {
 			y.at = nil // it was replaced by its state
+		} else {
+			y.tire()
 		}
 	}
+}
+
+// tire lets some calls pass before what could not be read is read again.
+func (y *standby) tire() {
+	y.nap = min(max(2*y.nap, firstPause), mostPause)
+	y.rest = y.nap
+}
+
+// asks asks the policy again.
+func (y *standby) asks(read func() error) error {
+	err := read()
+	bad := (*DamageError)(nil)
+	y.differs = err != nil && !errors.As(err, &bad)
+	return err
 }
 
 // renew makes the policy new.
@@ -331,7 +364,7 @@ func (y *standby) renew() error {
 
 // load makes the policy what it was at the end of a segment.
 func (y *standby) load(j *Journal, number uint64) error {
-	if err := y.renew(); err != nil {
+	if err := y.asks(y.renew); err != nil {
 		return err
 	}
 	if _, err := y.store.ReadAt(number, make([]byte, 1), 0); err != nil && err != io.EOF { // so that the next ReadAt says whether it was replaced after it was read
@@ -342,7 +375,7 @@ func (y *standby) load(j *Journal, number uint64) error {
 		return err
 	}
 	j.head = c.last().head
-	if err := j.replay(c, y.policy); err != nil {
+	if err := y.asks(func() error { return j.replay(c, y.policy) }); err != nil {
 		return err
 	}
 	g := c.last()
@@ -363,13 +396,17 @@ func (y *standby) advance(j *Journal) error {
 				return err
 			}
 		}
-		if !next {
+		if !next || y.unread != nil {
 			return nil
 		}
 		if len(g.data) > 0 {
 			return fs.ErrNotExist
 		}
 		h, err := openSegment(y.store, g.number+1)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !final(err) {
+			y.unread = err
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -394,7 +431,8 @@ func (y *standby) use(j *Journal, g *segment) (more bool, err error) {
 		return true, y.again(g)
 	}
 	if err != nil && err != io.EOF {
-		return false, err
+		y.unread = err
+		return false, nil
 	}
 	g.data = append(g.data, y.buf[:n]...)
 	g.torn = false
@@ -405,7 +443,7 @@ func (y *standby) use(j *Journal, g *segment) (more bool, err error) {
 		g.data = append(g.data[:0], g.data[used:]...)
 		g.from = g.at
 	}()
-	return n > 0, ask(func() error { return g.read((*asker)(j)) })
+	return n > 0, y.asks(func() error { return ask(func() error { return g.read((*asker)(j)) }) })
 }
 
 // again goes on with a segment that was written anew, if it begins with what was used of it. If not, it was replaced by its state or removed, and the error is
@@ -432,7 +470,7 @@ func (y *standby) lead(j *Journal) error {
 		return j.create(y.policy)
 	}
 	last := list[len(list)-1]
-	if y.read(j); y.cold != nil || y.at == nil || y.at.number != last {
+	if y.read(j); y.cold != nil || y.unread != nil || y.at == nil || y.at.number != last {
 		return y.restore(j, list)
 	}
 	data, err := y.store.Read(last)

@@ -93,12 +93,15 @@ type log struct {
 	written int64     // position: given to the store
 	durable int64     // position: synced
 	busy    bool      // somebody writes
+	sent    bool      // somebody is about to
 	err     error     // the last one; nothing is written after it
 	failed  atomic.Bool
 	leads   bool            // Open or Follow has succeeded
 	yielded bool            // nothing is written any more
 	over    context.Context // with err as its cause, once leads is true
 	cancel  context.CancelCauseFunc
+	answers atomic.Int64  // of the store
+	latest  atomic.Uint64 // segment
 
 	// With Options.Retry; see mend.go.
 	retry bool
@@ -134,7 +137,7 @@ type rotation struct {
 	begun   bool
 }
 
-// overflow is how many bytes may be appended before somebody must write them, even if nobody waits.
+// overflow is how many bytes may be appended before a goroutine writes them, even if nobody waits.
 const overflow = 256 << 10
 
 // Open makes p durable. p is new: nothing was reported to it. If the store has a journal, p becomes what the policy
@@ -267,7 +270,9 @@ func (j *Journal) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 func (j *Journal) appended(n int) {
 	l := &j.log
 	l.end += int64(n)
-	end, full := l.end, len(l.buf) >= overflow && l.stall == nil && (!l.busy || l.end-l.written > mostUnwritten) // who writes may wait for the disk
+	end, much := l.end, l.stall == nil && l.end-int64(n)-l.written > mostUnwritten // who writes may wait for the disk
+	send := len(l.buf) >= overflow && l.stall == nil && !l.busy && !l.sent
+	l.sent = l.sent || send
 	busy, failing := l.next != nil || l.making, l.failing
 	if l.stall != nil && l.err == nil && l.end-l.durable > mostUnwritten {
 		l.abandon(failure(l.stall.err))
@@ -285,8 +290,27 @@ func (j *Journal) appended(n int) {
 	if len(j.shadows) > 0 && !stalled {
 		j.saveSwapped()
 	}
-	if full {
+	switch {
+	case much:
 		j.note(l.advance(end, false)) // the next call returns the error
+	case send:
+		go j.spill()
+	}
+}
+
+// spill writes what nobody has waited for, as long as it is much. It is not for the driver, who may hold a lock: the store may never answer.
+func (j *Journal) spill() {
+	l := &j.log
+	for {
+		l.mu.Lock()
+		end := l.end
+		l.sent = len(l.buf) >= overflow && l.stall == nil && l.err == nil
+		more := l.sent
+		l.mu.Unlock()
+		if !more {
+			return
+		}
+		_ = j.note(l.advance(end, false)) // the next call returns the error
 	}
 }
 

@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -306,31 +307,128 @@ type mute struct {
 	wait chan struct{}
 }
 
-func (s mute) Sync(segment uint64) error {
+func (s *mute) Create(segment uint64, data []byte) error {
+	<-s.wait
+	return s.Store.Create(segment, data)
+}
+
+func (s *mute) Append(segment uint64, data []byte) error {
+	<-s.wait
+	return s.Store.Append(segment, data)
+}
+
+func (s *mute) Sync(segment uint64) error {
 	<-s.wait
 	return s.Store.Sync(segment)
 }
 
-// A disk answers nothing any more while somebody writes: nobody waits for it to tell the policy something, and what was told is there when it answers.
+// opensMute opens a journal in a folder that has kept one record, and whose disk then answers nothing.
+func opensMute(t *testing.T, o Options) (*Journal, *mute) {
+	s := &mute{folderStore(t), make(chan struct{})}
+	close(s.wait)
+	j := opened(t, s, newFIFO(t), o)
+	worked(t, j.Keep("before", []byte("x")))
+	worked(t, j.Flush())
+	s.wait = make(chan struct{})
+	return j, s
+}
+
+// A disk answers nothing any more, while somebody writes or nobody does, also when a segment is about to begin: nobody waits for it to tell the policy something, and
+// what was told is there when it answers.
 func TestDeadDisk(t *testing.T) {
+	for _, waits := range []bool{false, true} {
+		for _, size := range []int64{1, -1} {
+			synctest.Test(t, func(t *testing.T) {
+				j, s := opensMute(t, Options{Retry: true, SnapshotBytes: size})
+				worked(t, j.Keep("k", []byte("x")))
+				if waits {
+					go j.Flush()
+				}
+				synctest.Wait()
+				for range 10 {
+					worked(t, j.Keep("large", make([]byte, overflow)))
+				}
+				synctest.Wait()
+				close(s.wait)
+				want := all(j)
+				worked(t, j.Close())
+				again, err := OpenFiles(s.Store.(*files).dir)
+				worked(t, err)
+				j = opened(t, again, newFIFO(t), Options{})
+				if got := all(j); got != want {
+					t.Errorf("then there are %d bytes, want %d", len(got), len(want))
+				}
+				worked(t, j.Close())
+			})
+		}
+	}
+}
+
+// Close of a journal whose store answers nothing ends after ten seconds, and says so. What was waited for is there then. The folder is locked until the store answers after
+// all.
+func TestCloseOfASilentStore(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			j, s := opensMute(t, Options{Retry: true})
+			worked(t, j.Keep("late", []byte("y")))
+			if busy {
+				go j.Flush()
+			}
+			dir := s.Store.(*files).dir
+			begun := time.Now()
+			err := j.Close()
+			if !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "10 s") {
+				t.Errorf("Close: %v, want that %s does not answer", err, dir)
+			}
+			if took := time.Since(begun); took != mostSilent*time.Second {
+				t.Errorf("Close takes %v", took)
+			}
+			if err := j.Keep("k", []byte("z")); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("then Keep: %v", err)
+			}
+			if _, err := OpenFiles(dir); !errors.Is(err, ErrLocked) {
+				t.Errorf("the folder is opened: %v", err)
+			}
+			copied := t.TempDir()
+			worked(t, os.CopyFS(copied, os.DirFS(dir)))
+			close(s.wait)
+			synctest.Wait()
+			for what, dir := range map[string]string{"a copy from before": copied, "the folder": dir} {
+				again, err := OpenFiles(dir)
+				worked(t, err)
+				k := opened(t, again, newFIFO(t), Options{})
+				if kept(k, "before") != "x" || kept(k, "k") != "" {
+					t.Errorf("%s has %v", what, k.kept)
+				}
+				worked(t, k.Close())
+			}
+		})
+	}
+}
+
+// A slow store needs nine seconds for each call.
+type slow struct{ Store }
+
+func (s slow) Append(segment uint64, data []byte) error {
+	time.Sleep(9 * time.Second)
+	return s.Store.Append(segment, data)
+}
+
+func (s slow) Sync(segment uint64) error {
+	time.Sleep(9 * time.Second)
+	return s.Store.Sync(segment)
+}
+
+// Close waits for a store that is slow, however long that takes in all.
+func TestCloseOfASlowStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := mute{folderStore(t), make(chan struct{})}
-		j := opened(t, s, newFIFO(t), Options{Retry: true})
+		s := folderStore(t)
+		j := opened(t, slow{s}, newFIFO(t), Options{})
 		worked(t, j.Keep("k", []byte("x")))
-		go j.Flush()
-		synctest.Wait()
-		for range 10 {
-			worked(t, j.Keep("large", make([]byte, overflow)))
-		}
-		close(s.wait)
-		want := all(j)
+		begun := time.Now()
 		worked(t, j.Close())
-		again, err := OpenFiles(s.Store.(*files).dir)
-		worked(t, err)
-		j = opened(t, again, newFIFO(t), Options{})
-		if got := all(j); got != want {
-			t.Errorf("then there are %d bytes, want %d", len(got), len(want))
+		if took := time.Since(begun); took < 27*time.Second {
+			t.Errorf("it takes %v: too short to show anything", took)
 		}
-		worked(t, j.Close())
 	})
 }
