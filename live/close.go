@@ -16,11 +16,15 @@ import (
 // for their attempts. For a hard stop, ctx has ended already. No goroutine of the pool is left when
 // Close returns, except those of tasks that ignore their contexts.
 //
+// Once ctx has ended, Close returns after two times Options.Grace and three seconds at the latest: one Grace for tasks, one for OnEnd, a second for each call of a store
+// that does not answer. Its error then wraps [ErrStalled], and the last ends may not be durable: the next process may run these tasks again. Otherwise all is
+// durable when Close returns (TestEndOverADeadDisk).
+//
 // The error wraps the cause of ctx if it ended first, [ErrAbandoned] if there are tasks that
 // ignore their contexts, the error of [Pool.Err], and the [*PanicError] of an observer. Another pool may have the policy afterwards, if its Now goes on from there.
 //
-// A task that closes its own pool would wait for itself. If ctx comes from the task, Close returns [ErrDeadlock] at once,
-// and the pool stays open.
+// A task or an OnEnd that closes its own pool would wait for itself. If ctx comes from it, Close returns [ErrDeadlock] at once,
+// and the pool stays open (TestCallsFromTasks, TestCallsFromOnEnd).
 func (p *Pool) Close(ctx context.Context) error {
 	if err := mayEnd(ctx, p, "Close"); err != nil {
 		return err
@@ -50,9 +54,21 @@ func (p *Pool) Close(ctx context.Context) error {
 	defer context.AfterFunc(ctx, p.leave)()
 	p.busy.Wait()
 	p.stopCalls(ctx)
+	kept := p.flush(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return errors.Join(err, p.end())
+	return errors.Join(err, p.end(kept))
+}
+
+// flush returns when all that was told the policy is durable, or why that is not known.
+func (p *Pool) flush(ctx context.Context) error {
+	p.mu.Lock()
+	over, pos := p.over, p.kept.position()
+	p.mu.Unlock()
+	if over {
+		return nil
+	}
+	return p.commit(ctx, pos)
 }
 
 // completeAll lets open jobs end as others do.
@@ -67,8 +83,9 @@ func (p *Pool) completeAll() {
 	}
 }
 
-// end lets go of the policy when no attempt runs and no job is left. It returns what was not as it should be.
-func (p *Pool) end() error {
+// end lets go of the policy when no attempt runs and no job is left. It returns what was not as it should be. kept is why
+// it is not known whether all is durable.
+func (p *Pool) end(kept error) error {
 	if !p.over {
 		for _, s := range p.slots {
 			if s != nil {
@@ -88,7 +105,7 @@ func (p *Pool) end() error {
 		p.must(sojourn.Event{Kind: sojourn.NodeUp, Slot: sojourn.Slot{Node: marker}})
 		p.over = true
 	}
-	err := errors.Join(p.trouble(), p.announce.blind)
+	err := errors.Join(cmp.Or(p.trouble(), kept), p.announce.blind)
 	if s := p.stall.Load(); s != nil {
 		p.endStall(s)
 	}
@@ -103,6 +120,9 @@ func (p *Pool) end() error {
 func mayEnd(ctx context.Context, p *Pool, what string) error {
 	if ctx == nil {
 		return fmt.Errorf("live: %s without a context", what)
+	}
+	if ctx.Value(endKey{}) == p && ctx.Err() == nil {
+		return fmt.Errorf("%w: %s waits for OnEnd, which calls it", ErrDeadlock, what)
 	}
 	c := caller(ctx, p)
 	if c == nil {
@@ -150,12 +170,13 @@ func (p *Pool) Suspend(ctx context.Context) error {
 	p.busy.Wait()
 	stop()
 	p.stopCalls(ctx)
+	kept := p.flush(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, h := range p.jobs.all() {
 		letGo(p, h, ErrSuspended)
 	}
-	return errors.Join(err, p.end())
+	return errors.Join(err, p.end(kept))
 }
 
 // letGo ends the handle of a job that goes on elsewhere.

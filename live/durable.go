@@ -241,7 +241,7 @@ func (p *Pool) resumeLocked(left leftovers) error {
 				t.Stop()
 			}
 		}
-		_ = p.end()
+		_ = p.end(nil)
 		return err
 	}
 	jobs := p.jobs.all()

@@ -177,7 +177,10 @@ const (
 	callTime    = time.Minute // after which the context of a call ends
 )
 
-func newRecord(o *Options, durable bool) record {
+// endKey is the key under which the context of OnEnd has the pool.
+type endKey struct{}
+
+func newRecord(p *Pool, o *Options, durable bool) record {
 	r := record{most: o.Remember, keep: o.RememberFor, jobs: map[sojourn.JobID]*entry{}, keys: map[string]sojourn.JobID{}}
 	switch {
 	case r.most < 0:
@@ -188,7 +191,7 @@ func newRecord(o *Options, durable bool) record {
 	if r.keep == 0 {
 		r.keep = 7 * 24 * time.Hour
 	}
-	r.calls.ctx, r.calls.cancel = context.WithCancel(context.Background())
+	r.calls.ctx, r.calls.cancel = context.WithCancel(context.WithValue(context.Background(), endKey{}, p))
 	return r
 }
 

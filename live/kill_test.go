@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	for env, run := range map[string]func(string) error{childPoison: poisonChild, childStandby: standbyChild, childLeader: leaderChild} {
+	for env, run := range map[string]func(string) error{childPoison: poisonChild, childStandby: standbyChild, childLeader: leaderChild, childStopped: stoppedChild} {
 		if dir := os.Getenv(env); dir != "" {
 			if err := run(dir); err != nil {
 				fmt.Fprintln(os.Stderr, err)

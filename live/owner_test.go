@@ -127,3 +127,84 @@ func TestKeptByAnotherVersion(t *testing.T) {
 		}
 	})
 }
+
+// OnEnd calls the pool: it submits what comes next, asks for the job, and may not close the pool, which would wait for it. What it cannot submit to a pool that is being
+// closed, it submits in the next process.
+func TestCallsFromOnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		told := map[string]int{}
+		open := func() (*live.Pool, *journal.Journal) {
+			var p *live.Pool
+			ready := make(chan struct{})
+			j := openFIFO(dir)
+			p = must(live.New(j, live.Options{Slots: 1, Handlers: map[string]live.Handler{"work": func(ctx context.Context, task live.Task, _ []byte) error { return sleep(time.Second)(ctx, task) }},
+				OnEnd: func(ctx context.Context, e live.Ended) error {
+					<-ready
+					for what, end := range map[string]func(context.Context) error{"Close": p.Close, "Suspend": p.Suspend} {
+						begun := time.Now()
+						wantError(t, what+" by OnEnd", end(ctx), live.ErrDeadlock)
+						if time.Since(begun) > 0 {
+							t.Errorf("%s takes %v", what, time.Since(begun))
+						}
+					}
+					h, ok := p.Handle(e.ID)
+					if !ok || h.Wait(ctx) != nil || p.Err() != nil || len(p.Status().Slots) == 0 && ctx.Err() == nil {
+						t.Errorf("OnEnd asks for job %d: %t, %v", e.ID, ok, p.Err())
+					}
+					if e.Key != "xxxx" {
+						if _, err := p.Submit(ctx, live.Job{Key: e.Key + "x", Handler: "work", Phases: []live.Phase{{Tasks: 1}}}); err != nil && !errors.Is(err, live.ErrDuplicate) {
+							return err
+						}
+					}
+					told[e.Key]++
+					return nil
+				}}))
+			close(ready)
+			return p, j
+		}
+		p, j := open()
+		must(p.Submit(bg, live.Job{Key: "x", Handler: "work", Phases: []live.Phase{{Tasks: 1}}}))
+		time.Sleep(1500 * ms)
+		if err := errors.Join(p.Close(bg), j.Close()); err != nil { // "xx" ends meanwhile
+			t.Error(err)
+		}
+		if len(told) != 1 {
+			t.Errorf("told %v before the restart", told)
+		}
+		p, j = open()
+		time.Sleep(time.Hour)
+		if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+			t.Error(err)
+		}
+		for _, key := range []string{"x", "xx", "xxx", "xxxx"} {
+			if told[key] != 1 {
+				t.Errorf("told %v, want of each once", told)
+			}
+		}
+	})
+}
+
+// A key is its bytes: those that look alike, differ in case, or are no text are different jobs, in the next process, too.
+func TestOddKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		keys := []string{"a", "A", "a ", " a", "\u00e9", "e\u0301", "\xff", "\xfe", "\xff\xfe", "\ufffd", "\x00", "\x00\x00", "k\n", "\u202ek", strings.Repeat("k", 1024), strings.Repeat("k", 1023)}
+		for life := range 3 {
+			p, j := durable(dir, new(diary), live.Options{Slots: 4})
+			for i, key := range keys {
+				h, err := p.Submit(bg, live.Job{Key: key, Handler: "sleep", Payload: []byte("1h"), Phases: []live.Phase{{Tasks: 1}}})
+				if life == 0 && err != nil || life > 0 && !errors.Is(err, live.ErrDuplicate) || h.ID() != sojourn.JobID(i+1) || h.Key() != key {
+					t.Errorf("process %d: key %q is job %d with key %q: %v", life, key, h.ID(), h.Key(), err)
+				}
+			}
+			end := p.Suspend
+			if life == 1 {
+				end = p.Close
+			}
+			if err := errors.Join(end(bg), j.Close()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

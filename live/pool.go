@@ -38,9 +38,9 @@ type Pool struct {
 	broken    error                 // why a durable policy can be told nothing more
 	stall     atomic.Pointer[stall] // written with the lock; nil: the store works
 	stalled   error                 // of the latest stall
-	answers   answers
-	durable   atomic.Int64    // a position before which all is durable
-	leaving   context.Context // ends when nobody waits for the store any more
+	synced    rounds                // of Wait of a durable policy
+	written   rounds                // of Write
+	leaving   context.Context       // ends when nobody waits for the store any more
 	leave     context.CancelFunc
 	announce  announcer
 	classes   classes
@@ -109,7 +109,7 @@ func New(p sojourn.Policy, o Options) (*Pool, error) {
 	}
 	q := &Pool{opt: o, policy: p, d: d, armed: math.MaxInt64, drained: make(chan struct{}), rng: rand.New(rand.NewPCG(o.Seed, 0)), announce: announcer{to: o.Observer, d: d}}
 	q.leaving, q.leave = context.WithCancel(context.Background())
-	q.record = newRecord(&o, isDurable)
+	q.record = newRecord(q, &o, isDurable)
 	q.watched()
 	q.timer = time.AfterFunc(driver.Never, func() { // the policy wants to be asked again, or wanted to be
 		q.mu.Lock()
@@ -119,6 +119,8 @@ func New(p sojourn.Policy, o Options) (*Pool, error) {
 	})
 	if isDurable {
 		q.kept.d = durable
+		q.listen(durable, &q.synced, durable.Wait)
+		q.listen(durable, &q.written, func(int64) error { return durable.Write() })
 		if waits != nil {
 			q.standBy(waits)
 		} else if err := q.resume(left); err != nil {

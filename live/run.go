@@ -41,10 +41,12 @@ func (p *Pool) call(a *attempt) (store func(), err error) {
 			store, err = nil, &PanicError{Value: x, Stack: debug.Stack()}
 		}
 	}()
-	if p.kept.d != nil && p.opt.UnsyncedStarts {
-		err = p.persist(a.ctx, p.leaving, p.kept.d.Write)
-	} else if a.pos > p.durable.Load() {
-		err = p.persist(a.ctx, p.leaving, p.wait(a.pos))
+	r := &p.synced
+	if p.opt.UnsyncedStarts {
+		r = &p.written
+	}
+	if a.pos > r.kept.Load() || p.opt.UnsyncedStarts && p.stall.Load() != nil { // then nobody can tell what was written
+		err = p.persist(a.ctx, context.Background(), r, a.pos)
 	}
 	if err != nil {
 		return nil, err

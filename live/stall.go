@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sojourn-sched/sojourn/driver"
 )
 
 // A stall is the time in which the store of a durable policy fails, and is tried again. What happens is told to the policy, which
@@ -21,45 +25,115 @@ const (
 	firstTry = 100 * time.Millisecond
 	mostWait = 5 * time.Second
 
-	mostSilent = 10 * time.Second // without an answer of the store, after which it counts as one that fails
-	lastAnswer = time.Second      // for which one is waited for when nobody needs it any more
+	mostSilent = 10          // seconds without an answer of the store, after which it counts as one that fails
+	lastAnswer = time.Second // for which one is waited for when nobody needs it any more
 )
 
 // A silentError says that the store does not answer.
 type silentError struct{}
 
-func (silentError) Error() string { return fmt.Sprintf("live: it has not answered for %v", mostSilent) }
+func (silentError) Error() string {
+	return fmt.Sprintf("live: it has not answered for %d s", mostSilent)
+}
 
 // Stalled returns true: it may answer later.
 func (silentError) Stalled() bool { return true }
 
-// Answers are what the calls of the durable policy that wait for its store have heard.
-type answers struct {
-	n     atomic.Int64 // calls
-	heard atomic.Int64 // when the first of these began, or the last answer came: nanoseconds since 1970
-	armed atomic.Bool  // somebody looks
+// Rounds are calls of the durable policy that wait for its store, each for all who came before it. They are made one after the other, in a goroutine
+// that is there as long as somebody waits, since the store may never answer.
+type rounds struct {
+	end    func() int64          // of the durable policy
+	call   func(pos int64) error // returns when the store has what is before a position
+	kept   atomic.Int64          // a position: the store has what is before it
+	second *time.Timer           // goes off while a call takes long, each second
+
+	mu      sync.Mutex
+	now     *round // nil: there is no goroutine
+	next    *round // nil: nobody waits for it
+	seconds int    // that it takes. A process that was stopped meanwhile has seen one
 }
 
-// ask calls the durable policy in a goroutine of its own, since its store may never answer, and returns its error. If ctx or that of Close ends first, it
-// does not wait for long.
-func (p *Pool) ask(ctx context.Context, call func() error) error {
-	done := make(chan error, 1)
-	if p.answers.n.Load() == 0 { // before it is counted, so that nobody takes an old answer for the last one
-		p.answers.heard.Store(time.Now().UnixNano())
+// A round is one call.
+type round struct {
+	pos  int64
+	done chan struct{} // closed when it has returned
+	err  error
+}
+
+// join returns the first round after which the store has what is before a position.
+func (r *rounds) join(pos int64) *round {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.now != nil && pos <= r.now.pos {
+		return r.now
 	}
-	p.answers.n.Add(1)
-	if p.answers.armed.CompareAndSwap(false, true) {
-		time.AfterFunc(mostSilent, p.listen)
+	if r.next == nil {
+		r.next = &round{done: make(chan struct{})}
 	}
-	go func() {
-		err := call()
-		p.answers.heard.Store(time.Now().UnixNano())
-		p.answers.n.Add(-1)
-		done <- err
-	}()
+	x := r.next
+	if r.now == nil {
+		go r.run(r.begin())
+	}
+	return x
+}
+
+// begin makes the next round the one that is; nil if nobody waits for it. The lock is held.
+func (r *rounds) begin() *round {
+	r.now, r.next, r.seconds = r.next, nil, 0
+	if r.now != nil {
+		r.now.pos = r.end()
+		r.second.Reset(time.Second)
+	} else {
+		r.second.Stop()
+	}
+	return r.now
+}
+
+// run makes the calls.
+func (r *rounds) run(x *round) {
+	for x != nil {
+		if x.err = r.call(x.pos); x.err == nil {
+			r.kept.Store(x.pos)
+		}
+		close(x.done)
+		runtime.Gosched() // who has waited may want more at once, and shares the next round
+		r.mu.Lock()
+		x = r.begin()
+		r.mu.Unlock()
+	}
+}
+
+// listen prepares rounds.
+func (p *Pool) listen(d Durable, r *rounds, call func(pos int64) error) {
+	r.end, r.call = d.End, call
+	r.second = time.AfterFunc(driver.Never, func() {
+		if r.isSilent() {
+			p.stalls(silentError{})
+		}
+	})
+	r.second.Stop()
+}
+
+// isSilent reports that the call takes too long, once. It is called each second.
+func (r *rounds) isSilent() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.now == nil {
+		return false
+	}
+	r.seconds++
+	if r.seconds < mostSilent {
+		r.second.Reset(time.Second)
+	}
+	return r.seconds == mostSilent
+}
+
+// ask returns when the store has what is before a position, and its error. If ctx or that of Close ends first, it does not wait for long.
+func (p *Pool) ask(ctx context.Context, r *rounds, pos int64) error {
+	x := r.join(pos)
 	select {
-	case err := <-done:
-		return err
+	case <-x.done:
+		return x.err
 	case <-ctx.Done():
 	case <-p.leaving.Done():
 		ctx = p.leaving
@@ -67,25 +141,11 @@ func (p *Pool) ask(ctx context.Context, call func() error) error {
 	late := time.NewTimer(lastAnswer)
 	defer late.Stop()
 	select {
-	case err := <-done:
-		return err
+	case <-x.done:
+		return x.err
 	case <-late.C:
 		return fmt.Errorf("%w: it does not answer: %w", ErrStalled, context.Cause(ctx))
 	}
-}
-
-// listen begins a stall if the store has not answered for too long.
-func (p *Pool) listen() {
-	if p.answers.n.Load() == 0 || p.leaving.Err() != nil { // nobody waits for it any more
-		p.answers.armed.Store(false)
-		return
-	}
-	silent := time.Since(time.Unix(0, p.answers.heard.Load()))
-	if silent >= mostSilent {
-		p.stalls(silentError{})
-		silent = 0
-	}
-	time.AfterFunc(mostSilent-max(silent, 0), p.listen)
 }
 
 // isStalled reports whether an error of a durable policy says that the store may work later: see [Durable].
@@ -145,31 +205,21 @@ func (p *Pool) endStall(s *stall) {
 // commit returns when what was reported and decided before a position is durable. While the store fails, it waits until it works
 // again, or ctx or that of Close has ended. The lock is not held.
 func (p *Pool) commit(ctx context.Context, pos int64) error {
-	if pos <= p.durable.Load() {
+	if pos <= p.synced.kept.Load() {
 		return nil
 	}
-	return p.persist(ctx, ctx, p.wait(pos))
+	return p.persist(ctx, ctx, &p.synced, pos)
 }
 
 // commitNow is commit for who has no ctx: it does not wait for a store that fails.
 func (p *Pool) commitNow(pos int64) error {
-	if pos <= p.durable.Load() {
+	if pos <= p.synced.kept.Load() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), mostSilent)
+	ctx, cancel := context.WithTimeout(context.Background(), mostSilent*time.Second)
 	defer cancel()
-	_, err := p.askStore(ctx, p.wait(pos))
+	_, err := p.askStore(ctx, &p.synced, pos)
 	return err
-}
-
-// wait returns what waits until the durable policy has kept what is before a position.
-func (p *Pool) wait(pos int64) func() error {
-	return func() error {
-		err := p.kept.d.Wait(pos)
-		for at := p.durable.Load(); err == nil && at < pos && !p.durable.CompareAndSwap(at, pos); at = p.durable.Load() {
-		}
-		return err
-	}
 }
 
 // mended reports whether what a task of the pool hands in was refused because the store failed, and the store works again by now: the
@@ -179,35 +229,47 @@ func (p *Pool) mended(ctx context.Context, refused error) bool {
 		return false
 	}
 	c, _ := ctx.Value(contextKey{}).(*taskContext)
-	return c != nil && c.h.pool == p && p.persist(ctx, ctx, func() error { return nil }) == nil
+	if c == nil || c.h.pool != p {
+		return false
+	}
+	s := p.stall.Load()
+	return s == nil || p.outlast(ctx, s) == nil
 }
 
-// persist is commit for a call of the durable policy, and for a second ctx, that of the call.
-func (p *Pool) persist(ctx, asking context.Context, call func() error) error {
+// persist is commit for some rounds, and for a second ctx, that of the call.
+func (p *Pool) persist(ctx, asking context.Context, r *rounds, pos int64) error {
 	for {
-		s, err := p.askStore(asking, call)
+		s, err := p.askStore(asking, r, pos)
 		if s == nil {
 			return err
 		}
-		select {
-		case <-s.over:
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", s.err, context.Cause(ctx))
-		case <-p.leaving.Done():
-			return s.err
+		if err := p.outlast(ctx, s); err != nil {
+			return err
 		}
 	}
 }
 
-// askStore calls the durable policy, if there is one and its store is not known to fail. It returns the stall that prevents it, or that the
+// outlast returns nil when a stall is over.
+func (p *Pool) outlast(ctx context.Context, s *stall) error {
+	select {
+	case <-s.over:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", s.err, context.Cause(ctx))
+	case <-p.leaving.Done():
+		return s.err
+	}
+}
+
+// askStore asks the store, if there is one and it is not known to fail. It returns the stall that prevents it, or that the
 // call has begun, and its error.
-func (p *Pool) askStore(ctx context.Context, call func() error) (*stall, error) {
+func (p *Pool) askStore(ctx context.Context, r *rounds, pos int64) (*stall, error) {
 	if p.kept.d == nil {
 		return nil, nil
 	}
 	s := p.stall.Load()
 	if s == nil {
-		err := p.ask(ctx, call)
+		err := p.ask(ctx, r, pos)
 		if errors.Is(err, ErrStalled) { // ctx has ended
 			return nil, err
 		}

@@ -401,10 +401,24 @@ func (s *silent) dead() (alive func()) {
 	return func() { close(c) }
 }
 
-func (s *silent) Sync(segment uint64) error {
+func (s *silent) call() {
 	if c := s.answers.Load(); c != nil {
 		<-*c
 	}
+}
+
+func (s *silent) Create(segment uint64, data []byte) error {
+	s.call()
+	return s.Store.Create(segment, data)
+}
+
+func (s *silent) Append(segment uint64, data []byte) error {
+	s.call()
+	return s.Store.Append(segment, data)
+}
+
+func (s *silent) Sync(segment uint64) error {
+	s.call()
 	return s.Store.Sync(segment)
 }
 
@@ -438,7 +452,7 @@ func TestDeadDisk(t *testing.T) {
 				t.Errorf("Submit: %v", err)
 			}
 			time.Sleep(10 * time.Second)
-			if err := s.p.Status().Err; !errors.Is(err, live.ErrStalled) || !strings.Contains(err.Error(), "not answered for 10s") || !errors.Is(s.p.Err(), live.ErrStalled) {
+			if err := s.p.Status().Err; !errors.Is(err, live.ErrStalled) || !strings.Contains(err.Error(), "not answered for 10 s") || !errors.Is(s.p.Err(), live.ErrStalled) {
 				t.Errorf("Status: %v", err)
 			}
 			for range 100 {
@@ -473,5 +487,68 @@ func TestDeadDisk(t *testing.T) {
 			}
 			synctest.Wait()
 		})
+	}
+}
+
+// A process ends over a disk that answers nothing any more, at once or when that is known, while a task ends and clients submit jobs that fill the journal: each
+// call ends when it says, names the disk, and nothing is told of the pool after that. The next process has what was acknowledged.
+func TestEndOverADeadDisk(t *testing.T) {
+	for what, end := range map[string]func(*live.Pool, context.Context) error{"Suspend": (*live.Pool).Suspend, "Close": (*live.Pool).Close} {
+		for _, after := range []time.Duration{2 * time.Second, time.Minute} {
+			for _, unsynced := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) {
+					s := &stalled{d: new(diary), dir: t.TempDir()}
+					store := &silent{Store: must(journal.OpenFiles(s.dir))}
+					s.j = must(journal.Open(store, newFIFO(), journal.Options{Retry: true, SnapshotBytes: 100_000}))
+					o := s.options()
+					o.Grace, o.UnsyncedStarts, o.Slots = time.Second, unsynced, 4
+					s.p = must(live.New(s.j, o))
+					for range 4 {
+						must(s.p.Submit(bg, sleepJob))
+					}
+					time.Sleep(59 * time.Second) // the tasks end a second after the disk
+					alive := store.dead()
+					large := sleepJob
+					large.Phases = []live.Phase{{Tasks: 1 << 16, Estimates: make([]time.Duration, 1<<16)}}
+					for i := range large.Phases[0].Estimates {
+						large.Phases[0].Estimates[i] = time.Hour
+					}
+					for range 5 {
+						go s.p.Submit(bg, large)
+					}
+					time.Sleep(after)
+					if n := len(s.p.Status().Slots); n != 4 {
+						t.Errorf("Status has %d slots", n)
+					}
+					ctx, cancel := context.WithTimeout(bg, 3*time.Second)
+					defer cancel()
+					begun := time.Now()
+					if err := end(s.p, ctx); !errors.Is(err, live.ErrStalled) || !strings.Contains(err.Error(), "answer") {
+						t.Errorf("%s after %v: %v", what, after, err)
+					}
+					if took := time.Since(begun); took > (3+2+3)*time.Second {
+						t.Errorf("%s after %v takes %v", what, after, took)
+					}
+					notes := len(s.notes.kinds)
+					begun = time.Now()
+					if err := s.j.Close(); !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), s.dir) || time.Since(begun) > 10*time.Second {
+						t.Errorf("Close of the journal, after %v: %v", time.Since(begun), err)
+					}
+					time.Sleep(time.Hour)
+					if len(s.notes.kinds) > notes {
+						t.Errorf("the observer hears of a pool that was closed: %v", s.notes.kinds[notes:])
+					}
+					copied := t.TempDir()
+					if err := os.CopyFS(copied, os.DirFS(s.dir)); err != nil {
+						t.Fatal(err)
+					}
+					if got, want := s.again(t, copied), []string{"1/0/0#2", "2/0/0#2", "3/0/0#2", "4/0/0#2"}; !slices.Equal(got, want) {
+						t.Errorf("after %s the next process starts %v, want %v", what, got, want)
+					}
+					alive()
+					synctest.Wait()
+				})
+			}
+		}
 	}
 }

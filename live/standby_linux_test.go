@@ -167,3 +167,19 @@ func processorTime() time.Duration {
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r)
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
+
+// A process is stopped for longer than a store may be silent, and goes on: nothing has failed meanwhile.
+func TestStopped(t *testing.T) {
+	if kills < 20 {
+		t.Skip("it takes 15 s")
+	}
+	p := newPeer(t, childStopped+"="+t.TempDir())
+	p.expect(t, "begun")
+	for range 3 {
+		time.Sleep(time.Second)
+		_ = p.cmd.Process.Signal(syscall.SIGSTOP)
+		time.Sleep(12 * time.Second)
+		_ = p.cmd.Process.Signal(syscall.SIGCONT)
+	}
+	p.expect(t, "ended: []")
+}

@@ -25,6 +25,7 @@ const (
 	childStandby = "SOJOURN_TEST_STANDBY"
 	childLeader  = "SOJOURN_TEST_LEADER"
 	childJobs    = "SOJOURN_TEST_JOBS"
+	childStopped = "SOJOURN_TEST_STOPPED" // this one is stopped, and goes on
 )
 
 // followJournal opens the journal of a folder as a process that may have to wait for it.
@@ -295,4 +296,30 @@ func leaderChild(dir string) error {
 	all.Wait()
 	fmt.Println("ready")
 	select {}
+}
+
+// stoppedChild runs jobs for six seconds of its life on a disk that needs 100 ms for each sync, and says what its observer has heard.
+func stoppedChild(dir string) error {
+	j, err := journal.Open(slowDisk{100 * ms, new(int)}, newFIFO(), journal.Options{Retry: true})
+	if err != nil {
+		return err
+	}
+	var notes stallNotes
+	p, err := live.New(j, live.Options{Slots: 4, Observer: &notes, Handlers: map[string]live.Handler{"work": func(context.Context, live.Task, []byte) error { return nil }}})
+	if err != nil {
+		return err
+	}
+	fmt.Println("begun")
+	for range 30 {
+		h, err := p.Submit(bg, live.Job{Handler: "work", Phases: []live.Phase{{Tasks: 1}}})
+		if err == nil {
+			err = h.Wait(bg)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	err = errors.Join(p.Close(bg), j.Close())
+	fmt.Println("ended:", notes.kinds)
+	return err
 }
