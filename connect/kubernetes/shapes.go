@@ -144,7 +144,7 @@ func (c *shaped) roomOf(n *node) shape.Resources {
 	}
 	for i, name := range s.names {
 		if q, ok := n.site.obj.Status.Allocatable[name]; ok {
-			v[i] = max(0, amount(name, q)-n.taken[name])
+			v[i] = max(0, batch.Amount(name, q)-n.taken[name])
 		}
 	}
 	for i, w := range s.wishes {
@@ -164,7 +164,7 @@ func (c *shaped) total(names []corev1.ResourceName) shape.Resources {
 		}
 		for i, name := range names {
 			q := n.site.obj.Status.Allocatable[name]
-			v[i] = min(v[i]+amount(name, q), math.MaxInt64/4)
+			v[i] = min(v[i]+batch.Amount(name, q), math.MaxInt64/4)
 		}
 	}
 	return v

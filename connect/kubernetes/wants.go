@@ -3,11 +3,11 @@ package kubernetes
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
@@ -49,22 +49,14 @@ func takes(o *corev1.Pod) map[corev1.ResourceName]int64 {
 	}
 	r := map[corev1.ResourceName]int64{corev1.ResourcePods: 1}
 	for name, q := range podresource.PodRequests(&corev1.Pod{Spec: *filled, Status: o.Status}, podresource.PodResourcesOptions{UseStatusResources: true}) {
-		if n := amount(name, q); n > 0 {
+		if n := batch.Amount(name, q); n > 0 {
 			r[name] = n
 		}
 	}
 	return r
 }
 
-// amount returns a quantity in units, of cpu in thousandths.
-func amount(name corev1.ResourceName, q resource.Quantity) int64 {
-	if name == corev1.ResourceCPU {
-		return max(0, min(q.MilliValue(), math.MaxInt64/4))
-	}
-	return max(0, min(q.Value(), math.MaxInt64/4))
-}
-
-// quantity is the inverse of amount, as text.
+// quantity is the inverse of batch.Amount, as text.
 func quantity(name corev1.ResourceName, n int64) string {
 	switch name {
 	case corev1.ResourceCPU:
@@ -90,7 +82,7 @@ func (w *want) String() string {
 func (n *node) short(needs map[corev1.ResourceName]int64) (name corev1.ResourceName, by int64) {
 	for _, r := range slices.Sorted(maps.Keys(needs)) {
 		q := n.site.obj.Status.Allocatable[r]
-		if lack := needs[r] - amount(r, q); lack > 0 {
+		if lack := needs[r] - batch.Amount(r, q); lack > 0 {
 			return r, lack
 		}
 	}

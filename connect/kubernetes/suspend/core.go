@@ -15,6 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	"github.com/sojourn-sched/sojourn/driver"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -93,7 +94,11 @@ type job struct {
 	failing  bool     // what was written last was refused
 	touched  bool
 
-	needs   amounts      // of a pod, if there is a room
+	asks        amounts // of a pod, if there is a room
+	tolerations []corev1.Toleration
+	tolerates   uint64  // taints of nodes
+	needs       amounts // of the room and its parts
+
 	blocked bool         // there was no room for its next pod, and its tasks are held
 	since   sojourn.Time // when
 	told    bool         // that there never will be
@@ -300,7 +305,9 @@ func (c *core) written(uid types.UID, w *writing, o *batchv1.Job) {
 	}
 	if j.failing = o == nil; o != nil {
 		j.last = w
-		c.job(o)
+		if c.job(o); c.jobs[uid] != j { // it is over
+			return
+		}
 	}
 	c.weigh(j)
 	c.touch(j)

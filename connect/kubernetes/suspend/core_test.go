@@ -12,6 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/connect/kubernetes"
 	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
@@ -496,6 +497,29 @@ func TestJobsOfOthers(t *testing.T) {
 			if what, ok := w.writes[late.UID]; ok || w.taken != 0 {
 				t.Errorf("%s, after its turn: to be written is %+v, and %d places are taken", name, what, w.taken)
 			}
+		}
+	}
+}
+
+// The answer to a patch says that a Job is over: what it had goes to others.
+func TestWrittenOfAJobThatIsOver(t *testing.T) {
+	for _, slots := range []int{4, 0} {
+		w := newWorld(t, "fair", slots)
+		if slots == 0 {
+			w.has("n", "cpu=4")
+		}
+		a := w.ask("a", 8, "cpu=1")
+		w.carry(a)
+		b := w.ask("b", 8, "cpu=1")
+		a.Status.Succeeded = 1
+		run(a, 3)
+		w.hear(a)
+		w.carryOut(a, func() {
+			run(a, 0)
+			a.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+		})
+		if w.want("the other one has failed", b, 4); w.jobs[a.UID] != nil || w.taken != 4 {
+			t.Errorf("slots %d: the failed Job is known: %v; %d pods may run, want 4", slots, w.jobs[a.UID] != nil, w.taken)
 		}
 	}
 }

@@ -43,9 +43,6 @@ func (c *core) job(o *batchv1.Job) {
 	if j == nil {
 		j = &job{}
 		c.jobs[o.UID] = j
-		if c.room != nil {
-			c.room.stale = true
-		}
 	} else if order, err := resourceversion.CompareResourceVersion(o.ResourceVersion, j.obj.ResourceVersion); err == nil && order < 0 {
 		return // the answer to a patch was faster
 	}

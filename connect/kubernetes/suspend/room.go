@@ -3,6 +3,8 @@ package suspend
 import (
 	"fmt"
 	"maps"
+	"math/bits"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -14,30 +16,69 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/resource"
+	v1helper "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/klog/v2"
 )
 
 const (
 	window = 16               // the most slots that are free, and the most tasks of a job that are ready
 	keep   = 10 * time.Minute // how long room is kept for a job at most
+	apart  = 16               // the most parts of the room that are counted
 )
 
 // amounts are of resources: thousandths of a cpu, bytes, pods, and numbers of others.
 type amounts map[corev1.ResourceName]int64
 
-// A room is what the pods of all Jobs may have together: what nodes offer or a quota allows, less what other pods request.
+// A sum is of amounts of many pods, in 128 bits: whatever they request, it does not run over, and what is taken off is what was added.
+type sum struct {
+	high int64
+	low  uint64
+}
+
+// plus returns s and n times an amount.
+func (s sum) plus(n, q int64) sum {
+	high, low := bits.Mul64(uint64(n), uint64(q))
+	if n < 0 {
+		high -= uint64(q)
+	}
+	low, carry := bits.Add64(s.low, low, 0)
+	return sum{s.high + int64(high+carry), low}
+}
+
+func (s sum) less(t sum) bool { return s.high < t.high || s.high == t.high && s.low < t.low }
+
+type sums map[corev1.ResourceName]sum
+
+func (s sums) add(a amounts, n int64) {
+	for name, q := range a { //sojourn:unordered
+		s[name] = s[name].plus(n, q)
+	}
+}
+
+// A room is what the pods of all Jobs may have together: what nodes offer or a quota allows, less what other pods request. A part of it is
+// what may be had by those that tolerate some taints only: it is counted as resources of their own, which pods of these need as well.
 type room struct {
 	quota    bool               // amounts that it does not name are not limited
-	nodes    map[string]amounts // that can be used; the quota is one without a name
+	nodes    map[string]*place  // that can be used; the quota is one without a name
 	pods     map[types.UID]held // that have not ended
 	stale    bool               // something of these has changed
 	other    bool               // nodes or the quota have
-	space    amounts            // the room
-	used     amounts            // what Jobs occupy of it
-	granted  amounts            // what the policy has given of it
+	mixed    bool               // what Jobs request or tolerate has
+	parts    []uint64           // taints that are tolerated; all are in the first
+	space    sums               // the room, and its parts
+	used     sums               // what Jobs occupy of it
+	granted  sums               // what the policy has given of it
 	blocked  []*job             // for whose pods there was no room, those that have waited for longest first
 	kept     *job               // for which room is kept: others leave as much as a pod of it requests
 	since    sojourn.Time
 	patience time.Duration
+}
+
+// A place is a node.
+type place struct {
+	has    amounts
+	taints []corev1.Taint // that keep pods away
+	bits   uint64         // the same, of the first 64 that there are
 }
 
 // A held is what a pod requests.
@@ -48,16 +89,14 @@ type held struct {
 }
 
 func newRoom(quota bool) *room {
-	return &room{quota: quota, nodes: map[string]amounts{}, pods: map[types.UID]held{}, space: amounts{}, used: amounts{}, granted: amounts{}, patience: time.Minute}
+	return &room{quota: quota, nodes: map[string]*place{}, pods: map[types.UID]held{}, space: sums{}, used: sums{}, granted: sums{}, patience: time.Minute}
 }
 
 // amountsOf reads a list of resources.
 func amountsOf(list corev1.ResourceList) amounts {
 	a := amounts{}
 	for name, q := range list { //sojourn:unordered
-		if a[name] = q.Value(); name == corev1.ResourceCPU {
-			a[name] = q.MilliValue()
-		}
+		a[name] = batch.Amount(name, q)
 	}
 	return a
 }
@@ -88,19 +127,18 @@ func needsOf(spec *corev1.PodSpec) amounts {
 	return a
 }
 
-func (a amounts) add(b amounts, n int64) {
-	for name, q := range b { //sojourn:unordered
-		a[name] += n * q
-	}
-}
-
 // node hears of a node, which counts while pods may be placed on it.
 func (c *core) node(o *corev1.Node) {
-	if c.room.stale, c.room.other = true, true; !batch.Usable(o) {
-		delete(c.room.nodes, o.Name)
+	if c.nodeGone(o); !batch.Usable(o) {
 		return
 	}
-	c.room.nodes[o.Name] = amountsOf(o.Status.Allocatable)
+	n := &place{has: amountsOf(o.Status.Allocatable)}
+	for _, t := range o.Spec.Taints {
+		if t.TimeAdded = nil; t.Effect != corev1.TaintEffectPreferNoSchedule {
+			n.taints = append(n.taints, t)
+		}
+	}
+	c.room.nodes[o.Name] = n
 }
 
 func (c *core) nodeGone(o *corev1.Node) {
@@ -118,7 +156,7 @@ func (c *core) allow(o *corev1.ResourceQuota) {
 			a[short] = q
 		}
 	}
-	c.room.stale, c.room.other, c.room.nodes[""] = true, true, a
+	c.room.stale, c.room.other, c.room.nodes[""] = true, true, &place{has: a}
 }
 
 // quotaGone hears that there is no quota: then there is no room.
@@ -154,29 +192,99 @@ func (c *core) measure() {
 	if !r.stale {
 		return
 	}
-	r.stale, r.space = false, amounts{}
+	if r.other || r.mixed {
+		c.divide()
+	}
 	if r.other {
-		r.other = false
 		for _, j := range r.blocked {
-			j.told = j.told && c.hopeless(j) != ""
+			c.tell(j)
 		}
 	}
-	for _, a := range r.nodes { //sojourn:unordered
-		r.space.add(a, 1)
-	}
-	for _, h := range r.pods { //sojourn:unordered
-		_, here := r.nodes[h.on]
-		here = here || r.quota
-		switch ours := c.jobs[h.job] != nil; {
-		case here && !ours:
-			r.space.add(h.needs, -1)
-		case !here && ours && h.on != "": // it counts as used, and takes nothing of these nodes
-			r.space.add(h.needs, 1)
+	r.stale, r.other, r.mixed, r.space = false, false, false, sums{}
+	for i, tolerated := range r.parts {
+		space := sums{}
+		for _, n := range r.nodes { //sojourn:unordered
+			if n.bits&^tolerated == 0 {
+				space.add(n.has, 1)
+			}
+		}
+		for _, h := range r.pods { //sojourn:unordered
+			n, j := r.nodes[h.on], c.jobs[h.job]
+			here := r.quota || n != nil && n.bits&^tolerated == 0
+			switch ours := j != nil && j.tolerates&^tolerated == 0; {
+			case here && !ours:
+				space.add(h.needs, -1)
+			case !here && ours && h.on != "": // it counts as used, and takes nothing of these nodes
+				space.add(h.needs, 1)
+			}
+		}
+		for name, s := range space { //sojourn:unordered
+			r.space[in(name, i)] = s
 		}
 	}
-	if r.quota {
-		maps.DeleteFunc(r.space, func(name corev1.ResourceName, _ int64) bool { _, ok := r.nodes[""][name]; return !ok })
+	if limit := r.nodes[""]; limit != nil {
+		maps.DeleteFunc(r.space, func(name corev1.ResourceName, _ sum) bool { _, ok := limit.has[name]; return !ok })
 	}
+}
+
+// in returns the name of a resource in a part of the room.
+func in(name corev1.ResourceName, part int) corev1.ResourceName {
+	if part == 0 {
+		return name
+	}
+	return corev1.ResourceName(fmt.Sprint(name, " ", part))
+}
+
+// divide finds the parts of the room: the nodes whose taints some jobs tolerate that do not tolerate all.
+func (c *core) divide() {
+	r := c.room
+	var all []corev1.Taint
+	for _, n := range r.nodes { //sojourn:unordered
+		all = append(all, n.taints...)
+	}
+	slices.SortFunc(all, func(a, b corev1.Taint) int { return strings.Compare(a.ToString(), b.ToString()) })
+	all = slices.Compact(all)
+	all = all[:min(len(all), 64)]
+	for _, n := range r.nodes { //sojourn:unordered
+		n.bits = mask(all, func(t *corev1.Taint) bool { return slices.Contains(n.taints, *t) })
+	}
+	var parts []uint64
+	for _, j := range c.jobs { //sojourn:unordered
+		j.tolerates = mask(all, func(t *corev1.Taint) bool {
+			return v1helper.TolerationsTolerateTaint(klog.Background(), j.tolerations, t, true) || j.asks[corev1.ResourceName(t.Key)] > 0
+		})
+		if j.tolerates != mask(all, func(*corev1.Taint) bool { return true }) {
+			parts = append(parts, j.tolerates)
+		}
+	}
+	slices.Sort(parts)
+	parts = slices.Compact(parts)
+	r.parts = append([]uint64{^uint64(0)}, parts[:min(len(parts), apart)]...)
+	for _, j := range c.jobs { //sojourn:unordered
+		needs := amounts{}
+		for i, tolerated := range r.parts {
+			for name, q := range j.asks { //sojourn:unordered
+				if j.tolerates&^tolerated == 0 {
+					needs[in(name, i)] = q
+				}
+			}
+		}
+		r.used.add(j.needs, -int64(j.occupied))
+		r.used.add(needs, int64(j.occupied))
+		r.granted.add(j.needs, -int64(len(j.grants)))
+		r.granted.add(needs, int64(len(j.grants)))
+		j.needs = needs
+	}
+}
+
+// mask returns the numbers of those of all that are in a set, as bits.
+func mask(all []corev1.Taint, in func(*corev1.Taint) bool) (bits uint64) {
+	for i := range all {
+		if in(&all[i]) {
+			bits |= 1 << i
+		}
+	}
+	return bits
 }
 
 // fits reports whether there is room for one more pod of a job beside those that may run.
@@ -198,29 +306,27 @@ func (c *core) may(j *job) bool {
 }
 
 // holds reports whether there is room for a pod beside what is used and kept.
-func (r *room) holds(needs, used, kept amounts) bool {
+func (r *room) holds(needs amounts, used sums, kept amounts) bool {
 	if r.quota && r.nodes[""] == nil {
 		return false
 	}
 	for name, q := range needs { //sojourn:unordered
-		if space, known := r.space[name]; q > 0 && (known || !r.quota) && used[name]+kept[name]+q > space {
+		if space, known := r.space[name]; q > 0 && (known || !r.quota) && space.less(used[name].plus(1, kept[name]).plus(1, q)) {
 			return false
 		}
 	}
 	return true
 }
 
-// need notes what a pod of a job requests.
+// need notes what a pod of a job requests and tolerates.
 func (c *core) need(j *job, o *batchv1.Job) {
 	if c.room == nil {
 		return
 	}
-	if needs := needsOf(&o.Spec.Template.Spec); !maps.Equal(j.needs, needs) {
-		c.room.used.add(j.needs, -int64(j.occupied))
-		c.room.used.add(needs, int64(j.occupied))
-		c.room.granted.add(j.needs, -int64(len(j.grants)))
-		c.room.granted.add(needs, int64(len(j.grants)))
-		j.needs, j.told = needs, false
+	spec := &o.Spec.Template.Spec
+	if asks := needsOf(spec); !maps.Equal(j.asks, asks) || !reflect.DeepEqual(j.tolerations, spec.Tolerations) {
+		j.asks, j.tolerations, j.told = asks, spec.Tolerations, false
+		c.room.stale, c.room.mixed = true, true
 	}
 }
 
@@ -232,48 +338,62 @@ func (c *core) block(a sojourn.Assignment, j *job) {
 		c.room.blocked = append(c.room.blocked, j)
 	}
 	c.fit(j)
-	if j.told {
-		return
-	}
-	if why := c.hopeless(j); why != "" {
-		j.told = true
-		c.act.warn(j.obj, "FitsNowhere", why)
+	if !j.told {
+		c.tell(j)
 	}
 }
 
-// hopeless says why no pod of a job could start if it were the only one, empty if it could or if nothing is known.
+// tell notes whether a job is hopeless, and warns of it once.
+func (c *core) tell(j *job) {
+	why := c.hopeless(j)
+	if why != "" && !j.told {
+		c.act.warn(j.obj, "FitsNowhere", why)
+	}
+	j.told = why != ""
+}
+
+// hopeless says why no pod of a job could start if it were the only one, empty if it could.
 func (c *core) hopeless(j *job) string {
-	r := c.room
+	r, some := c.room, false
 	lack := map[corev1.ResourceName]bool{}
-	for _, a := range r.nodes { //sojourn:unordered
-		before := len(lack)
-		for name, q := range j.needs { //sojourn:unordered
-			if has, known := a[name]; q > has && (known || !r.quota) {
-				lack[name] = true
-				before = -1
+	for _, n := range r.nodes { //sojourn:unordered
+		if n.bits&^j.tolerates != 0 {
+			continue
+		}
+		fits := true
+		for name, q := range j.asks { //sojourn:unordered
+			if has, named := n.has[name]; q > has && (named || !r.quota) {
+				lack[name], fits = true, false
 			}
 		}
-		if before >= 0 {
+		if some = true; fits {
 			return ""
 		}
 	}
-	if len(lack) == 0 {
-		return ""
+	switch {
+	case some:
+		return fmt.Sprintf("a pod requests more than any node has or the quota allows of: %v", slices.Sorted(maps.Keys(lack)))
+	case r.quota:
+		return "the quota that says how much room there is does not exist"
 	}
-	return fmt.Sprintf("a pod requests more than any node has or the quota allows of: %v", slices.Sorted(maps.Keys(lack)))
+	return "no node is selected and ready, not cordoned, and without taints that a pod does not tolerate"
 }
 
 // unblock has jobs try again whose pods may have room now, and keeps room for the one that has waited for long. It returns how long
 // to wait until that.
 func (c *core) unblock() time.Duration {
 	r, now, sleep := c.room, c.driver.Now(), driver.Never
+	r.blocked = slices.DeleteFunc(r.blocked, func(j *job) bool { // gone, paused, or it wants no more pods by now
+		live, ok := c.truth.Job(j.id)
+		j.blocked = ok && !j.paused && live.Running < min(j.wish, live.Left)
+		return !j.blocked
+	})
 	c.measure()
-	if k := r.kept; k != nil && (!k.blocked || now.Sub(r.since) >= keep) {
+	if k := r.kept; k != nil && (!k.blocked || k.told || now.Sub(r.since) >= keep) {
 		r.kept, k.since = nil, now
 	}
-	r.blocked = slices.DeleteFunc(r.blocked, func(j *job) bool { return c.jobs[j.obj.UID] != j || j.id == 0 })
 	for _, j := range r.blocked {
-		if left := r.patience - now.Sub(j.since); r.kept == nil && left <= 0 && !j.told {
+		if left := r.patience - now.Sub(j.since); left <= 0 && r.kept == nil && !j.told {
 			r.kept, r.since = j, now
 		} else if left > 0 {
 			sleep = min(sleep, left)

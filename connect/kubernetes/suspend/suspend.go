@@ -49,7 +49,7 @@ type Config struct {
 	Slots int
 
 	// Nodes selects nodes by their labels. What they offer, less what other pods on them request, is the room of all these Jobs
-	// (TestRoomOfNodes). Empty means all nodes, unless Slots or Quota say otherwise.
+	// (TestRoomOfNodes), as far as they tolerate the taints (TestRoomOfTaintedNodes). Empty means all nodes, unless Slots or Quota say otherwise.
 	Nodes string
 
 	// Quota is the namespace and the name of a ResourceQuota, as a/b. What it allows, less what other pods of its namespace request,
@@ -287,7 +287,9 @@ func strip(o any) (any, error) {
 	switch o := o.(type) {
 	case *batchv1.Job:
 		o.ManagedFields = nil
+		tolerations := o.Spec.Template.Spec.Tolerations
 		o.Spec.Template = corev1.PodTemplateSpec{Spec: bare(&o.Spec.Template.Spec)}
+		o.Spec.Template.Spec.Tolerations = tolerations
 	case *corev1.Pod:
 		o.ManagedFields, o.Annotations, o.Labels, o.Spec = nil, nil, nil, bare(&o.Spec)
 	case *corev1.Node:

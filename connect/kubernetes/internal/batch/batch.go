@@ -2,11 +2,13 @@
 package batch
 
 import (
+	"math"
 	"slices"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 )
@@ -53,7 +55,20 @@ func Owner(o metav1.Object) *metav1.OwnerReference {
 	return nil
 }
 
-// Usable reports whether pods may be placed on a node.
+// Amount returns a quantity of a resource in units, of cpu in thousandths: from 0 to a quarter of what an int64 holds. Tenants write it, as
+// they like.
+func Amount(name corev1.ResourceName, q resource.Quantity) int64 {
+	const most = math.MaxInt64 / 4
+	switch {
+	case name == corev1.ResourceCPU && q.CmpInt64(most/1000) < 0:
+		return max(0, q.MilliValue())
+	case name != corev1.ResourceCPU && q.CmpInt64(most) < 0:
+		return max(0, q.Value())
+	}
+	return most
+}
+
+// Usable reports whether pods may be placed on a node, as far as its taints allow.
 func Usable(n *corev1.Node) bool {
 	if n.Spec.Unschedulable || n.DeletionTimestamp != nil {
 		return false
