@@ -113,20 +113,27 @@ type queueOf struct {
 	oldest sojourn.Time
 }
 
-// queues returns the pods that wait, by pool.
+// and returns the pods of both.
+func (q queueOf) and(r queueOf) queueOf {
+	if q.pods == 0 || r.oldest < q.oldest {
+		q.oldest = r.oldest
+	}
+	q.pods += r.pods
+	return q
+}
+
+// queues returns the pods that wait, by pool, of the first ones by name if there are many.
 func (c *workload) queues() map[string]queueOf {
 	all := map[string]queueOf{}
 	for _, p := range c.pods { // sums and minima only
 		if j := c.jobOf(p); p.state == waiting && j != nil {
-			pool := j.spec.Pool
-			if _, known := all[pool]; !known && len(all) >= maxPools {
-				pool = ""
-			}
-			q, known := all[pool]
-			if q.pods++; !known || p.since < q.oldest {
-				q.oldest = p.since
-			}
-			all[pool] = q
+			all[j.spec.Pool] = all[j.spec.Pool].and(queueOf{1, p.since})
+		}
+	}
+	for i, pool := range slices.Sorted(maps.Keys(all)) {
+		if i >= maxPools {
+			all[""] = all[""].and(all[pool])
+			delete(all, pool)
 		}
 	}
 	return all

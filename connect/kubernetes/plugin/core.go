@@ -47,13 +47,14 @@ type core struct {
 	pods    map[types.UID]*pod // of Jobs, until they end
 	shapes  map[string]*shape  // of pods that wait or are in flight, and those that are full
 	full    []*shape
-	hopeful int       // pods that wait and may fit
-	touched []*job    // to look at in settle
-	flying  []*pod    // in flight
-	unsaid  []*pod    // that have waited, and of which nothing says that they are Unschedulable; the oldest first
-	called  bool      // kube-scheduler has tried a pod: this replica leads
-	looked  time.Time // when the last tick was
-	next    time.Time // when the next look is due, unless there may be more room than at the version seen
+	hopeful int             // pods that wait and may fit
+	touched []*job          // to look at in settle
+	flying  []*pod          // in flight
+	unsaid  []*pod          // that have waited, and of which nothing says that they are Unschedulable; the oldest first
+	named   map[string]bool // pools of which sojourn_wait_seconds tells
+	called  bool            // kube-scheduler has tried a pod: this replica leads
+	looked  time.Time       // when the last tick was
+	next    time.Time       // when the next look is due, unless there may be more room than at the version seen
 	seen    int
 	tries   int // shapes that may still be tried anew in this tick
 
@@ -108,6 +109,7 @@ type pod struct {
 	since   time.Time          // when it came, or was picked
 	came    time.Time
 	version int // when it was picked
+	unsaid  bool
 }
 
 // A shape is what pods have in common that fit on the same nodes.
@@ -127,7 +129,7 @@ type shape struct {
 func newCore(policy sojourn.Policy, name string, limits kubernetes.Limits, p *Plugin, now func() sojourn.Time) (*core, error) {
 	c := &core{
 		name: name, limits: limits, truth: account.New(policy), plugin: p,
-		jobs: map[owner]*job{}, byID: map[sojourn.JobID]*job{}, pods: map[types.UID]*pod{}, shapes: map[string]*shape{},
+		jobs: map[owner]*job{}, byID: map[sojourn.JobID]*job{}, pods: map[types.UID]*pod{}, shapes: map[string]*shape{}, named: map[string]bool{},
 	}
 	if c.features = sojourn.Supports(c.truth); c.features&sojourn.FeatureHeld == 0 {
 		return nil, errors.New("the policy makes promises about slots, which are not known here")
@@ -393,7 +395,8 @@ func (c *core) wait(p *pod) {
 	if !p.shape.full {
 		c.hopeful++
 	}
-	if unschedulable(p.obj) == "" {
+	if unschedulable(p.obj) == "" && !p.unsaid {
+		p.unsaid = true
 		c.unsaid = append(c.unsaid, p)
 	}
 	c.touch(p.job)
@@ -579,7 +582,7 @@ func (c *core) place(p *pod) {
 	case picked:
 		c.land(p, p.shape)
 		p.state = placed
-		c.plugin.waits.WithLabelValues(p.job.pool()).Observe(time.Since(p.came).Seconds())
+		c.plugin.waits.WithLabelValues(c.label(p.job.pool())).Observe(time.Since(p.came).Seconds())
 		c.fits++
 		if s := p.shape; !s.full {
 			s.misses = 0
@@ -702,6 +705,7 @@ func (c *core) say(now time.Time) {
 	why := map[types.UID]string{}
 	c.unsaid = slices.DeleteFunc(c.unsaid, func(p *pod) bool {
 		if p.state != waiting || unschedulable(p.obj) != "" {
+			p.unsaid = false
 			return true
 		}
 		if c.called && p.shape.full && p.shape.why != "" && now.Sub(p.since) > tick && len(list) < sayings {

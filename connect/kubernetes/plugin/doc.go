@@ -37,7 +37,8 @@
 //     second, so an autoscaler sees how many wait (TestAutoscalerSeesAll). A pod that waits for its turn while others of its shape fit has
 //     no condition PodScheduled, as one that waits in the queue of kube-scheduler.
 //   - /metrics of kube-scheduler tells by pool how many pods wait (sojourn_waiting_pods), for how long (sojourn_longest_wait_seconds), and how
-//     long those had waited that found a node (sojourn_wait_seconds), 1,000 pools at most (TestMetrics).
+//     long those had waited that found a node (sojourn_wait_seconds), 1,000 pools at most, and the others as one
+//     (TestMetrics, TestMetricsOfManyPools).
 //   - After a restart, each pod that runs is an attempt of the policy, and the ages of Jobs are told (TestRestart). What the policy
 //     has learned is lost.
 //

@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/component-base/metrics"
@@ -13,6 +15,15 @@ const maxPools = 1000
 type queue struct {
 	pods   int
 	oldest time.Time // when the one came that has waited for longest
+}
+
+// and returns the pods of both.
+func (q queue) and(r queue) queue {
+	if q.pods == 0 || r.oldest.Before(q.oldest) {
+		q.oldest = r.oldest
+	}
+	q.pods += r.pods
+	return q
 }
 
 // A collector tells /metrics of kube-scheduler which pods wait. The loop leaves a new account each second.
@@ -58,25 +69,33 @@ func (j *job) pool() string {
 	return j.first().obj.Namespace
 }
 
-// account leaves an account of the pods that wait.
+// label returns the name under which sojourn_wait_seconds tells of a pool: its own for those that came first.
+func (c *core) label(pool string) string {
+	if !c.named[pool] && len(c.named) >= maxPools {
+		return ""
+	}
+	c.named[pool] = true
+	return pool
+}
+
+// account leaves an account of the pods that wait, of the first pools by name if there are many.
 func (c *core) account() {
 	all := map[string]queue{}
 	for _, j := range c.jobs { //sojourn:unordered
 		if j.queue.Len() == 0 {
 			continue
 		}
-		pool := j.pool()
-		if _, known := all[pool]; !known && len(all) >= maxPools {
-			pool = ""
-		}
-		q, known := all[pool]
-		q.pods += j.queue.Len()
+		q := all[j.pool()]
 		for at := j.queue.Front(); at != nil; at = at.Next() {
-			if came := at.Value.(*pod).came; !known || came.Before(q.oldest) {
-				q.oldest, known = came, true
-			}
+			q = q.and(queue{1, at.Value.(*pod).came})
 		}
-		all[pool] = q
+		all[j.pool()] = q
+	}
+	for i, pool := range slices.Sorted(maps.Keys(all)) {
+		if i >= maxPools {
+			all[""] = all[""].and(all[pool])
+			delete(all, pool)
+		}
 	}
 	c.plugin.queues.Store(&all)
 }

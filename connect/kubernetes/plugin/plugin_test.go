@@ -550,6 +550,64 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
+// Of 1,200 pools the metrics tell of 1,000 by name, and of the others as one; they are the same while nothing changes.
+func TestMetricsOfManyPools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "policy: fifo", 1200)
+		r := metrics.NewKubeRegistry()
+		if err := errors.Join(r.CustomRegister(s.p.collector), r.Register(s.p.waits)); err != nil {
+			t.Fatal(err)
+		}
+		count := func(name string) map[string]float64 {
+			all, err := r.Gather()
+			if err != nil {
+				t.Fatal(err)
+			}
+			pools := map[string]float64{}
+			for _, f := range all {
+				for _, m := range f.Metric {
+					if f.GetName() == name {
+						pools[m.Label[0].GetValue()] += m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+					}
+				}
+			}
+			return pools
+		}
+		for i := range 1200 {
+			s.job(fmt.Sprint("runs", i), fmt.Sprint("ns", i), 1, 1, 1, time.Hour)
+		}
+		s.pass(time.Minute)
+		if waits := count("sojourn_wait_seconds"); len(waits) != maxPools+1 || waits[""] != 200 {
+			t.Errorf("sojourn_wait_seconds tells of %d pools and of %v pods of others, want %d and 200", len(waits), waits[""], maxPools+1)
+		}
+		for i := range 1200 {
+			s.job(fmt.Sprint("waits", i), fmt.Sprint("ns", i), 2, 2, 1, time.Hour)
+		}
+		s.pass(10 * time.Second)
+		first := count("sojourn_waiting_pods")
+		s.pass(2 * time.Second)
+		second := count("sojourn_waiting_pods")
+		names := func(m map[string]float64) []string { return slices.Sorted(maps.Keys(m)) }
+		if len(first) != maxPools+1 || first[""] < 399 || !slices.Equal(names(first), names(second)) { // one pod may be in flight
+			t.Errorf("sojourn_waiting_pods tells of %d pools and of %v pods of others, want %d and 400; two seconds later the same: %v", len(first), first[""], maxPools+1, slices.Equal(names(first), names(second)))
+		}
+	})
+}
+
+// A pod that misses again and again before its shape has a reason is noted once.
+func TestUnsaidOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "policy: fifo", 4)
+		s.silent = true
+		s.job("large", "a", 1, 1, 9, time.Hour)
+		s.pass(800 * time.Millisecond)
+		defer s.look()()
+		if n := len(s.p.core.unsaid); n != 1 || s.misses < 3 {
+			t.Errorf("after %d misses of one pod, %d are noted, want 3 misses at least and one", s.misses, n)
+		}
+	})
+}
+
 // Pods of 600 shapes that fit nowhere cost kube-scheduler at most 100 tries a second, while others come and go ten times a second.
 func TestManyShapes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

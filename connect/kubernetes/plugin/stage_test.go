@@ -50,6 +50,7 @@ type stage struct {
 	words     []string
 	made      int
 	deaf      bool // kube-scheduler tries no pod: another replica leads
+	silent    bool // no condition is heard of
 	broken    func(name string) bool
 }
 
@@ -295,6 +296,9 @@ func (s *stage) try(p *pod1) {
 	}
 	s.misses++
 	p.obj.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "no cpu"}}
+	if s.silent {
+		p.obj.Status.Conditions = nil
+	}
 	defer s.tell(p)
 	result, status := s.p.PostFilter(ctx, nil, p.obj, statuses{s, p})
 	if status.IsSuccess() || status.IsError() {
