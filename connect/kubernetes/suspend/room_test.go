@@ -225,6 +225,9 @@ func TestRoomIsKeptForWhoWantsIt(t *testing.T) {
 		if name == "larger" {
 			w.node(n)
 		}
+		if w.look(); w.room.kept != nil {
+			t.Errorf("%s: room is still kept for %s", name, w.room.kept.obj.Name)
+		}
 		for range 4 {
 			end(small.Status.Active)
 			if w.want(name, small, 8); w.room.kept != nil {
@@ -354,7 +357,7 @@ func TestRoomOfTaintedNodes(t *testing.T) {
 	w = newWorld(t, "fifo", 0) // a Job that tolerates all takes room of one that tolerates nothing
 	w.has("n", "cpu=2")
 	taint("tainted", "a", corev1.TaintEffectNoSchedule, "cpu=2")
-	all := w.newJob("all", 9, 9, nil)
+	all := w.newJob("all", 4, 4, nil)
 	all.Spec.Template.Spec.Containers = containers("cpu=1")
 	tolerate(all, "")
 	w.hear(all)
@@ -364,14 +367,17 @@ func TestRoomOfTaintedNodes(t *testing.T) {
 		w.runs(fmt.Sprint("all-", i), []string{"n", "n", "tainted", "tainted"}[i], "cpu=1", all)
 	}
 	late := w.ask("late", 2, "cpu=1")
-	all.Spec.Completions = new(int32)
-	*all.Spec.Completions = 4
 	all.Status.Succeeded++
 	run(all, 3)
 	w.podGone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "all-2"}})
 	w.now = w.now.Add(time.Second)
 	w.hear(all)
 	w.want("there is room on the tainted node only", late, 0)
+	all.Status.Succeeded++
+	run(all, 2)
+	w.podGone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "all-0"}})
+	w.hear(all)
+	w.want("and now on the other one", late, 1)
 }
 
 // A Job for which there is no node, or no quota, has a warning.
