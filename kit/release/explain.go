@@ -49,8 +49,11 @@ func (p *policy) why(j *ledger.Job[job]) string {
 	if b := j.Data.before; b != nil {
 		return fmt.Sprintf("waits for job %d, the one before it in sequence %q", b.Spec().ID, j.Spec().Sequence)
 	}
-	if b := j.Data.at; b != nil {
-		return fmt.Sprintf("waits until fewer than %d jobs of %q are released", b.max, b.key.of)
+	if c := j.Data.crowd; c != nil {
+		return fmt.Sprintf("waits until fewer than %d jobs of %q are released", c.at.max, c.at.key.of)
+	}
+	if j.Spec().Release <= p.ledger.Now() {
+		return "waits for the next event, since the limits have changed"
 	}
 	return fmt.Sprintf("waits for its release time, in %v", j.Spec().Release.Sub(p.ledger.Now()))
 }

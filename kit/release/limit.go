@@ -2,6 +2,8 @@ package release
 
 import (
 	"container/heap"
+	"encoding/binary"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
@@ -30,32 +32,58 @@ type key struct {
 // A bound is the account of one key. After each event it is full, or no job waits for it.
 type bound struct {
 	key    key
+	id     uint64 // by the order in which they were made
 	max    int
-	jobs   int                // live jobs
-	used   int                // of these, those that are released
-	parked []*ledger.Job[job] // wait for room here, as a heap by their arrival
+	jobs   int           // live jobs
+	used   int           // of these, those that are released
+	crowds queue[*crowd] // wait for room here
 }
 
-func (b *bound) full() bool         { return b.used >= b.max }
-func (b *bound) Len() int           { return len(b.parked) }
-func (b *bound) Less(i, k int) bool { return b.parked[i].Seq() < b.parked[k].Seq() }
-func (b *bound) Swap(i, k int) {
-	b.parked[i], b.parked[k] = b.parked[k], b.parked[i]
-	b.parked[i].Data.place, b.parked[k].Data.place = i, k
+func (b *bound) full() bool { return b.used >= b.max }
+
+// A crowd is the jobs that wait for room in the same bounds: those that were full when one of them was looked at. It waits at a full one
+// of these, and goes to another one as a whole.
+type crowd struct {
+	name   string // says which bounds
+	bounds []*bound
+	jobs   queue[waiter]
+	at     *bound
+	place  int // in at.crowds
 }
 
-func (b *bound) Push(x any) {
-	j := x.(*ledger.Job[job])
-	j.Data.at, j.Data.place = b, len(b.parked)
-	b.parked = append(b.parked, j)
+// Seq returns the arrival of the first job.
+func (c *crowd) Seq() uint64 { return c.jobs[0].Seq() }
+func (c *crowd) spot() *int  { return &c.place }
+
+// A waiter is a job of a crowd.
+type waiter struct{ *ledger.Job[job] }
+
+func (w waiter) spot() *int { return &w.Data.place }
+
+// A queue is a heap by arrival, of what knows its place in it.
+type queue[T interface {
+	Seq() uint64
+	spot() *int
+}] []T
+
+func (q queue[T]) Len() int           { return len(q) }
+func (q queue[T]) Less(i, k int) bool { return q[i].Seq() < q[k].Seq() }
+func (q queue[T]) Swap(i, k int) {
+	q[i], q[k] = q[k], q[i]
+	*q[i].spot(), *q[k].spot() = i, k
 }
 
-func (b *bound) Pop() any {
-	last := len(b.parked) - 1
-	j := b.parked[last]
-	b.parked[last] = nil
-	b.parked, j.Data.at = b.parked[:last], nil
-	return j
+func (q *queue[T]) Push(x any) {
+	*x.(T).spot() = len(*q)
+	*q = append(*q, x.(T))
+}
+
+func (q *queue[T]) Pop() any {
+	last := len(*q) - 1
+	x := (*q)[last]
+	clear((*q)[last:])
+	*q = (*q)[:last]
+	return x
 }
 
 // keys calls f with the key of each limit that applies to a job.
@@ -84,7 +112,8 @@ func (p *policy) bind(j *ledger.Job[job]) {
 	p.keys(j.Spec(), func(k key) {
 		b := p.bounds[k]
 		if b == nil {
-			b = &bound{key: k, max: max(p.limits[k.limit].Max, 1)}
+			p.made++
+			b = &bound{key: k, id: p.made, max: max(p.limits[k.limit].Max, 1)}
 			p.bounds[k] = b
 		}
 		b.jobs++
@@ -117,38 +146,70 @@ func (p *policy) unbind(j *ledger.Job[job], bounds []*bound) {
 	}
 }
 
-// park makes a job wait at a bound of its own that is full, and reports whether there is one.
-func (p *policy) park(j *ledger.Job[job]) bool {
+// park makes a job wait for room if a bound of its own is full, and reports whether there is one. Its crowd is that of the bounds which are
+// full now, or were when it waited in another one; nil if it has not. So it changes its crowd less often than it has limits.
+func (p *policy) park(j *ledger.Job[job], old *crowd) bool {
+	i := slices.IndexFunc(j.Data.bounds, (*bound).full)
+	if i < 0 {
+		return false
+	}
+	name, bounds := make([]byte, 0, 64), make([]*bound, 0, 8)
 	for _, b := range j.Data.bounds {
-		if b.full() {
-			heap.Push(b, j)
-			return true
+		if b.full() || old != nil && slices.Contains(old.bounds, b) {
+			name, bounds = binary.AppendUvarint(name, b.id), append(bounds, b)
 		}
 	}
-	return false
+	c := p.crowds[string(name)]
+	if c == nil {
+		c = &crowd{name: string(name), bounds: slices.Clone(bounds)}
+		p.crowds[c.name] = c
+	}
+	j.Data.crowd = c
+	heap.Push(&c.jobs, waiter{j})
+	c.move(j.Data.bounds[i])
+	return true
+}
+
+// move makes a crowd wait at a bound of its own that is full.
+func (c *crowd) move(to *bound) {
+	if c.at != nil {
+		heap.Remove(&c.at.crowds, c.place)
+	}
+	c.at = to
+	heap.Push(&to.crowds, c)
 }
 
 // unpark takes a job out of where it waits for room.
 func (p *policy) unpark(j *ledger.Job[job]) {
-	if b := j.Data.at; b != nil {
-		heap.Remove(b, j.Data.place)
+	c := j.Data.crowd
+	if c == nil {
+		return
 	}
+	heap.Remove(&c.jobs, j.Data.place)
+	if j.Data.crowd = nil; len(c.jobs) > 0 {
+		heap.Fix(&c.at.crowds, c.place)
+		return
+	}
+	heap.Remove(&c.at.crowds, c.place)
+	delete(p.crowds, c.name)
 }
 
 // releaseFreed releases the jobs that have room since an event, in the order in which they arrived.
 func (p *policy) releaseFreed() {
 	for {
-		var first *bound
+		var c *crowd
 		for _, b := range p.freed {
-			if !b.full() && b.Len() > 0 && (first == nil || b.parked[0].Seq() < first.parked[0].Seq()) {
-				first = b
+			if !b.full() && len(b.crowds) > 0 && (c == nil || b.crowds[0].Seq() < c.Seq()) {
+				c = b.crowds[0]
 			}
 		}
-		if first == nil {
+		if c == nil {
 			p.freed = p.freed[:0]
 			return
 		}
-		if j := heap.Pop(first).(*ledger.Job[job]); !p.park(j) {
+		p.looks++
+		j := c.jobs[0].Job
+		if p.unpark(j); !p.park(j, c) { // if it waits on in c, all c waits there
 			p.release(j, p.ledger.Now())
 		}
 	}
@@ -158,7 +219,7 @@ func (p *policy) releaseFreed() {
 // then the next event releases them.
 func (p *policy) parkDue() {
 	for _, j := range p.inOrder() {
-		if d, ok := p.due.Key(j.Handle()); ok && d.at <= p.ledger.Now() && p.park(j) {
+		if d, ok := p.due.Key(j.Handle()); ok && d.at <= p.ledger.Now() && p.park(j, nil) {
 			p.due.Remove(j.Handle())
 		}
 	}

@@ -126,21 +126,28 @@ func TestLimitsAtAnInstant(t *testing.T) {
 type waiter struct {
 	spec     *sojourn.Job
 	since    sojourn.Time // when it began to wait for room alone; -1 before
+	next     bool         // the limits that it waited for were taken away: it may start with the next event
 	released bool
 }
 
 // An oracle keeps the rule by looking at all jobs: of those that wait for room alone, the ones that have done so before the event, and
-// then those that do so since, in the order in which they arrived.
+// then those that do so since, in the order in which they arrived. Where other limits leave room, that is found at the next event, between the two.
 type oracle struct {
-	jobs []*waiter // in the order of arrival
-	now  sojourn.Time
+	jobs   []*waiter // in the order of arrival
+	now    sojourn.Time
+	limits []release.Limit
+
+	restored sojourn.Time // when the limits were found
 }
 
 func (o *oracle) room(w *waiter) bool {
-	for _, l := range limits() {
+	for _, l := range o.limits {
+		if l.Of(w.spec) == "" {
+			continue
+		}
 		n := 0
 		for _, v := range o.jobs {
-			if v.released && l.Of(v.spec) != "" && l.Of(v.spec) == l.Of(w.spec) {
+			if v.released && l.Of(v.spec) == l.Of(w.spec) {
 				n++
 			}
 		}
@@ -152,29 +159,44 @@ func (o *oracle) room(w *waiter) bool {
 }
 
 func (o *oracle) settle() {
-	var before, since []*waiter
+	var before, next, since []*waiter
 	for i, w := range o.jobs {
 		first := !slices.ContainsFunc(o.jobs[:i], func(v *waiter) bool { return w.spec.Sequence != "" && v.spec.Sequence == w.spec.Sequence })
 		switch {
 		case w.released:
-		case w.since >= 0:
+		case w.next && o.restored < o.now:
+			next = append(next, w)
+		case w.since >= 0 && !w.next:
 			before = append(before, w)
 		case first && w.spec.Release <= o.now:
 			since = append(since, w)
 		}
 	}
-	for _, w := range append(before, since...) {
-		w.since = o.now
+	for _, w := range slices.Concat(before, next, since) {
+		w.since, w.next = o.now, false
 		w.released = o.room(w)
 	}
 }
 
-// Whatever comes, ends, changes and is restored, those jobs are released that the rule names.
+// otherLimits are more or fewer than before, of other keys, or none for some.
+func otherLimits(t *rapid.T) (list []release.Limit) {
+	for _, of := range []func(*sojourn.Job) string{
+		func(j *sojourn.Job) string { return j.Pool }, licence,
+		func(j *sojourn.Job) string { return strings.Trim(j.Name, "x") }, func(j *sojourn.Job) string { return j.Pool + j.Name },
+	} {
+		if most := rapid.IntRange(-2, 3).Draw(t, "most"); most >= 0 {
+			list = append(list, release.Limit{Max: most, Of: of})
+		}
+	}
+	return list
+}
+
+// Whatever comes, ends, changes and is restored, also with other limits, those jobs are released that the rule names.
 func TestLimitsAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := account.New(constructors.FIFO.Must(fifo.Options{}))
-		p := release.New(in, limits()...)
-		o := &oracle{}
+		o := &oracle{limits: limits()}
+		p := release.New(in, o.limits...)
 		observe := func(ev sojourn.Event) {
 			if ev.At = o.now; p.Observe(ev) != nil {
 				t.Fatalf("%v is refused", ev)
@@ -186,7 +208,7 @@ func TestLimitsAgainstOracle(t *testing.T) {
 			name := func(list ...string) string { return rapid.SampledFrom(list).Draw(t, "name") }
 			switch kind := rapid.IntRange(0, 8).Draw(t, "kind"); {
 			case kind <= 2:
-				w := &waiter{since: -1, spec: &sojourn.Job{ID: sojourn.JobID(rapid.Uint64Range(1, 1<<40).Draw(t, "id")), Pool: name("", "a", "b"), Name: name("", "x", "y"),
+				w := &waiter{since: -1, spec: &sojourn.Job{ID: sojourn.JobID(rapid.Uint64Range(1, 1<<40).Draw(t, "id")), Pool: name("", "a", "a", "b"), Name: name("", "x", "y", "z"),
 					Sequence: name("", "", "s"), Release: o.now + sojourn.Time(rapid.IntRange(-3, 3).Draw(t, "release")), Phases: []sojourn.Phase{{Tasks: 1}}}}
 				w.spec.Release = max(w.spec.Release, 0)
 				if slices.ContainsFunc(o.jobs, func(v *waiter) bool { return v.spec.ID == w.spec.ID }) {
@@ -206,16 +228,23 @@ func TestLimitsAgainstOracle(t *testing.T) {
 				o.now += later
 				spec.Weight = float64(rapid.IntRange(1, 2).Draw(t, "weight"))
 				observe(sojourn.Event{Kind: sojourn.JobRevised, Job: &spec})
-				w.spec, w.since = &spec, -1
+				w.spec, w.since, w.next = &spec, -1, false
 			case kind == 6:
 				data, err := p.(sojourn.Snapshotter).AppendBinary(nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				in = account.New(constructors.FIFO.Must(fifo.Options{}))
-				p = release.New(in, limits()...)
+				if rapid.Bool().Draw(t, "other limits") {
+					o.limits = otherLimits(t)
+				}
+				p = release.New(in, o.limits...)
 				if err := p.(sojourn.Snapshotter).UnmarshalBinary(data); err != nil {
 					t.Fatal(err)
+				}
+				o.restored = o.now
+				for _, w := range o.jobs {
+					w.next = !w.released && w.since >= 0 && o.room(w)
 				}
 				continue
 			default: // a driver wakes a policy at each instant that it names

@@ -18,10 +18,13 @@ type policy struct {
 	limits   []Limit
 
 	ledger ledger.Ledger[job]
-	due    *heap.Heap[due]  // jobs that wait for an instant, by handle
-	lines  map[string]*line // of each Sequence of live jobs
-	bounds map[key]*bound   // of live jobs
-	freed  []*bound         // those from which a released job has gone by the event; empty after it
+	due    *heap.Heap[due]   // jobs that wait for an instant, by handle
+	lines  map[string]*line  // of each Sequence of live jobs
+	bounds map[key]*bound    // of live jobs
+	made   uint64            // bounds, ever
+	crowds map[string]*crowd // of jobs that wait for room
+	freed  []*bound          // those from which a released job has gone by the event; empty after it
+	looks  int               // at crowds, ever
 }
 
 // added are the features that a policy adds.
@@ -32,8 +35,8 @@ type job struct {
 	released     bool             // the policy inside knows it
 	before, next *ledger.Job[job] // its neighbours in the line of its Sequence
 	bounds       []*bound         // by the limits that apply to it
-	at           *bound           // where it waits for room; nil if it does not
-	place        int              // in at.parked
+	crowd        *crowd           // where it waits for room; nil if it does not
+	place        int              // in crowd.jobs
 }
 
 // A line is the live jobs of a Sequence, in the order in which they arrived.
@@ -65,7 +68,7 @@ func (p *policy) reset() {
 	p.ledger = ledger.Ledger[job]{Supports: p.supports}
 	p.due = heap.New(due.less, func(d due) (hi, lo uint64) { return uint64(d.at), d.seq })
 	p.lines = map[string]*line{}
-	p.bounds, p.freed = map[key]*bound{}, nil
+	p.bounds, p.crowds, p.freed = map[key]*bound{}, map[string]*crowd{}, nil
 }
 
 // Supports implements [sojourn.Supporter]: what the policy inside knows, and releases and sequences.
@@ -220,7 +223,7 @@ func (p *policy) releaseDue() {
 		}
 		h, _ := p.due.Min()
 		j := p.ledger.ByHandle(h)
-		if p.due.Remove(h); !p.park(j) {
+		if p.due.Remove(h); !p.park(j, nil) {
 			p.release(j, p.ledger.Now())
 		}
 	}
