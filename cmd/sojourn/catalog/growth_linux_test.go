@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -104,7 +105,7 @@ func spent() time.Duration {
 
 // With 32 times as many phases and dependencies, a policy and the simulation take about 32 times as much time and
 // memory, for each shape of a graph that it does not refuse: quadratic growth is 1024 times, and the limit of the time is far from both. The clock may
-// only acquit. Who is too slow by the clock is judged by the least of ten processor times, so that a busy machine makes no test red.
+// only acquit. Who is too slow by the clock is judged by the least of ten processor times of each size, so that a busy machine makes no test red.
 func TestGraphsGrowAsTheirPhases(t *testing.T) {
 	const few, times, limit = 40, 32, 120
 	cluster := sim.Cluster{Uniform: true, Nodes: []sim.Node{{Slots: []int{4}}}}
@@ -147,10 +148,10 @@ func TestGraphsGrowAsTheirPhases(t *testing.T) {
 			took, bytes := measure(small, 3)
 			took32, bytes32 := measure(large, 1)
 			ratio, memory := float64(took32)/float64(took), float64(bytes32)/float64(bytes)
-			for range 10 { // on a busy machine processor time varies, too
-				if ratio > limit {
-					ratio = min(ratio, processor(large)/processor(small))
-				}
+			leastSmall, leastLarge := math.Inf(1), math.Inf(1)
+			for k := 0; ratio > limit && k < 10 || 0 < k && k < 3; k++ { // on a busy machine processor time varies, too
+				leastSmall, leastLarge = min(leastSmall, processor(small)), min(leastLarge, processor(large))
+				ratio = leastLarge / leastSmall
 			}
 			if ratio > limit {
 				t.Errorf("%s, %s: %d times as many phases take %.0f times as much processor time, want at most %d", name, shapes[shape].name, times, ratio, limit)

@@ -244,7 +244,10 @@ func TestFind(t *testing.T) {
 	record := "1 0 0 10 4 -1 -1 4 60 -1 1 1 1 1 1 -1 -1 -1\n"
 	write(t, filepath.Join(folder, "one.swf"), "; MaxProcs: 128\n"+strings.Replace(record, " 60 ", " -1 ", 1))
 	write(t, filepath.Join(folder, "two.swf"), "; MaxNodes: 128\n"+strings.Replace(record, " 4 ", " -1 ", 2))
-	write(t, filepath.Join(folder, "five.swf"), strings.Repeat(record, 150)+strings.Replace(record, " 4 60 ", " 16 60 ", 1)+record)
+	write(t, filepath.Join(folder, "five.swf"), strings.Repeat(record, 150)+strings.Replace(record, " 10 4 ", " 10 16 ", 1)+
+		// Rows that never ran, or are part of another, say nothing, nor does what was asked for and not given.
+		"2 0 0 -1 -1 -1 -1 1000000 60 -1 5 1 1 1 1 -1 -1 -1\n3 0 0 0 900 -1 -1 900 60 -1 5 1 1 1 1 -1 -1 -1\n"+
+		"4 0 0 10 800 -1 -1 800 60 -1 3 1 1 1 1 -1 -1 -1\n5 0 0 10 4 -1 -1 700 60 -1 1 1 1 1 1 -1 -1 -1\n"+record)
 	write(t, filepath.Join(folder, "three.swf"), ";MaxProcs:  64 \n"+strings.Replace(record, " 60 ", " -1 ", 1)+strings.Repeat(record, 60))
 	var notes bytes.Buffer
 	list := must(Find(folder, nil, &notes))

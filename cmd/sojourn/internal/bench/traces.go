@@ -203,18 +203,22 @@ func found(folder string, notes io.Writer) (list []Trace, err error) {
 		if err != nil {
 			return err
 		}
-		processors, widest, requested, err := head(path)
+		processors, requested, err := head(path)
+		wide := 0
+		if err == nil && processors == 0 {
+			wide, err = widest(path)
+		}
 		switch {
 		case err != nil:
 			fmt.Fprintf(notes, "%s is left out: %v\n", format.Visible(path), err)
-		case processors == 0 && widest == 0:
+		case processors == 0 && wide == 0:
 			fmt.Fprintf(notes, "%s is left out: neither its header nor a job says how many processors there are; list it in %s, with a cluster\n", format.Visible(path), List)
 		case !name.MatchString(base) || slices.ContainsFunc(list, func(t Trace) bool { return t.Name == base }):
 			fmt.Fprintf(notes, "%s is left out: list it in %s, with a name of its own\n", format.Visible(path), List)
 		default:
 			if processors == 0 {
-				processors = widest
-				fmt.Fprintf(notes, "%s runs on %d slots, those of its widest job: its header does not say MaxProcs; list it in %s for another cluster\n", format.Visible(path), widest, List)
+				processors = wide
+				fmt.Fprintf(notes, "%s runs on %d slots, those of its widest job: its header does not say MaxProcs; list it in %s for another cluster\n", format.Visible(path), wide, List)
 			}
 			list = append(list, Trace{Name: base, File: file, Cluster: strconv.Itoa(processors) + "x1", Convert: []string{"--from", "swf"}, Requested: requested})
 		}
@@ -223,23 +227,42 @@ func found(folder string, notes io.Writer) (list []Trace, err error) {
 	return list, err
 }
 
-// head returns how many processors a log says there were, 0 if it says nothing; then those of its widest job, and 0 otherwise; and
-// whether its first records have the time that users requested.
-func head(path string) (processors, widest int, requested bool, err error) {
+// widest returns how many processors the widest job of a log had, of those that convert keeps and that ran; 0 if there is none. A log that
+// cannot be read to its end is left to convert, which says where.
+func widest(path string) (processors int, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return 0, 0, false, err
+		return 0, err
+	}
+	defer file.Close()
+	for j, err := range trace.ReadSWF(file, trace.ReadOptions{}) {
+		if err != nil {
+			break
+		}
+		if j.Times[0].Each > 0 {
+			processors = max(processors, j.Phases[0].Tasks)
+		}
+	}
+	return processors, nil
+}
+
+// head returns how many processors a log says there were, 0 if it says nothing, and whether its first records have the time that users
+// requested.
+func head(path string) (processors int, requested bool, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0, false, err
 	}
 	defer file.Close()
 	var text io.Reader = file
 	if strings.HasSuffix(path, ".gz") {
 		if text, err = gzip.NewReader(file); err != nil {
-			return 0, 0, false, err
+			return 0, false, err
 		}
 	}
 	said, records := 0, 0
 	lines := bufio.NewScanner(text)
-	for (records < 100 || processors <= 0) && lines.Scan() {
+	for records < 100 && lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
 		if comment, ok := strings.CutPrefix(line, ";"); ok {
 			if value, ok := strings.CutPrefix(strings.TrimSpace(comment), "MaxProcs:"); ok && processors == 0 {
@@ -247,24 +270,14 @@ func head(path string) (processors, widest int, requested bool, err error) {
 			}
 			continue
 		}
-		f := strings.Fields(line)
-		for _, k := range [...]int{4, 7} { // allocated and requested processors
-			if len(f) > k {
-				if n, err := strconv.Atoi(f[k]); err == nil {
-					widest = max(widest, n)
-				}
-			}
-		}
-		if records++; records > 100 {
-			continue
-		}
-		if len(f) > 8 {
+		records++
+		if f := strings.Fields(line); len(f) > 8 {
 			if v, err := strconv.ParseFloat(f[8], 64); err == nil && v > 0 {
 				said++
 			}
 		}
 	}
-	return max(processors, 0), widest, 2*said > min(records, 100), lines.Err()
+	return max(processors, 0), 2*said > records, lines.Err()
 }
 
 func sum(path string) (string, error) {

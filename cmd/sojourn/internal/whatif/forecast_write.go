@@ -106,7 +106,14 @@ func (c clock) gain(j *Outlook) string {
 	if j.Finish == nil || j.ChangedFinish == nil {
 		return "-"
 	}
-	return c.short(j.Finish.Median - j.ChangedFinish.Median)
+	gain := j.Finish.Median - j.ChangedFinish.Median
+	switch minute := format.Seconds(time.Minute); { // less is told in seconds, or it would look like none
+	case bool(c) && 0 < gain && gain < minute:
+		return span(gain)
+	case bool(c) && -minute < gain && gain < 0:
+		return "-" + span(-gain)
+	}
+	return c.short(gain)
 }
 
 // verdict says when all is done, and whom a change helps.

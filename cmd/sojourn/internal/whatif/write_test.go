@@ -210,6 +210,20 @@ func TestForecastTable(t *testing.T) {
 	}
 }
 
+// Where times are told in hours and minutes, a gain of less than a minute is told in seconds, and none looks like no gain.
+func TestSmallGain(t *testing.T) {
+	const hour = format.Seconds(2 * time.Hour)
+	for gain, want := range map[time.Duration]string{
+		0: "0 h 00", 29 * time.Second: "29 s", -29 * time.Second: "-29 s", 59900 * time.Millisecond: "59.9 s", time.Minute: "0 h 01", -90 * time.Second: "-0 h 02",
+		time.Millisecond: "0.001 s", -2 * time.Microsecond: "-0.000002 s", 61 * time.Minute: "1 h 01",
+	} {
+		j := Outlook{Finish: &Interval{hour, hour, hour}, ChangedFinish: &Interval{Median: hour - format.Seconds(gain)}}
+		if got := clock(true).gain(&j); got != want {
+			t.Errorf("a gain of %v is %q, want %q", gain, got, want)
+		}
+	}
+}
+
 // A forecast begins with its verdict, if there is one, and what it rests on.
 func TestForecastBegins(t *testing.T) {
 	for _, jobs := range [][]Outlook{nil, {{Job: 1}}} {
