@@ -69,10 +69,11 @@ func (d *Door) SetInFlight(n int) error {
 func (d *Door) Pause(tenant string, paused bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.change(tenant, func(p *sojourn.Pool) { p.Paused = paused }); err != nil {
+	name := poolName(tenant, d.o.Paths)
+	if err := d.pool.ChangePool(name, func(p *sojourn.Pool) { p.Paused = paused }); err != nil {
 		return err
 	}
-	if name := poolName(tenant, d.o.Paths); paused {
+	if paused {
 		d.paused[name] = true
 	} else {
 		delete(d.paused, name)
@@ -89,19 +90,7 @@ func (d *Door) Pause(tenant string, paused bool) error {
 // SetWeight changes the share of a tenant relative to others, which is 1 at first. The errors are those of Pause, and one for a weight out
 // of range.
 func (d *Door) SetWeight(tenant string, weight float64) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.change(tenant, func(p *sojourn.Pool) { p.Weight = weight })
-}
-
-func (d *Door) change(tenant string, how func(*sojourn.Pool)) error {
-	name := poolName(tenant, d.o.Paths)
-	p, ok := d.pool.Settings(name)
-	if !ok {
-		return fmt.Errorf("door: the policy cannot treat tenants differently: %w", sojourn.ErrUnsupported)
-	}
-	how(&p)
-	return d.pool.ChangePool(p)
+	return d.pool.ChangePool(poolName(tenant, d.o.Paths), func(p *sojourn.Pool) { p.Weight = weight })
 }
 
 // Close refuses requests that come, with 503, and waits until those that are here have left. If ctx ends first, those that wait are refused,

@@ -7,18 +7,17 @@ import (
 )
 
 // ChangePool changes how the jobs of a pool of the policy, those whose Job.Pool is its name, are treated from now on: its
-// weight, its limits, and whether it is paused. What runs goes on. It says all about the pool, so begin with [Pool.Settings]:
+// weight, its limits, and whether it is paused. What runs goes on. change is told how they are treated now, and says all about it:
 //
-//	n, _ := p.Settings("etl")
-//	n.Paused = true
-//	err := p.ChangePool(n)
+//	err := p.ChangePool("etl", func(n *sojourn.Pool) { n.Paused = true })
 //
-// A sojourn.Pool with nothing but a name is again what the policy was made with. The error wraps
+// No other change comes between, so none is lost (TestChangesAtOnce). The pool is locked meanwhile: change must not call it, and must not
+// wait. The zero sojourn.Pool is again what the policy was made with; change may leave Name as it is. The error wraps
 // [sojourn.ErrInvalidPool], or [sojourn.ErrUnsupported] if the policy has no pools, as all but package fair, or cannot
 // treat this one so, and is [ErrClosed] if the pool is closed; then nothing has changed. Under a [Durable] policy, the change
 // is durable when ChangePool returns (TestChangePool).
-func (p *Pool) ChangePool(n sojourn.Pool) error {
-	pos, err := p.changePool(n)
+func (p *Pool) ChangePool(name string, change func(*sojourn.Pool)) error {
+	pos, err := p.changePool(name, change)
 	if err != nil {
 		return err
 	}
@@ -26,7 +25,7 @@ func (p *Pool) ChangePool(n sojourn.Pool) error {
 }
 
 // changePool is ChangePool, and returns what has to be durable before it is acknowledged.
-func (p *Pool) changePool(n sojourn.Pool) (pos int64, err error) {
+func (p *Pool) changePool(name string, change func(*sojourn.Pool)) (pos int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over || p.suspended {
@@ -35,7 +34,9 @@ func (p *Pool) changePool(n sojourn.Pool) (pos int64, err error) {
 	if err := p.trouble(); err != nil {
 		return 0, err
 	}
-	n.Min, n.Max = maps.Clone(n.Min), maps.Clone(n.Max)
+	n, _ := p.settings(name)
+	change(&n)
+	n.Name, n.Min, n.Max = name, maps.Clone(n.Min), maps.Clone(n.Max)
 	if err = p.observe(sojourn.Event{Kind: sojourn.PoolChanged, Pool: &n}); err == nil {
 		pos = p.kept.position()
 	}
@@ -48,6 +49,10 @@ func (p *Pool) changePool(n sojourn.Pool) (pos int64, err error) {
 func (p *Pool) Settings(name string) (n sojourn.Pool, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.settings(name)
+}
+
+func (p *Pool) settings(name string) (n sojourn.Pool, ok bool) {
 	s, any := policyAs[sojourn.Sharer](p)
 	if !any {
 		return n, false

@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,9 +38,9 @@ func TestChangePool(t *testing.T) {
 		}
 		a, b := must(p.Submit(bg, job("a"))), must(p.Submit(bg, job("b")))
 		running(a, 4)
-		n, ok := p.Settings("a")
-		if n.Paused = true; !ok || p.ChangePool(n) != nil {
-			t.Fatal("a is not paused")
+		pause := func(n *sojourn.Pool) { n.Paused = true }
+		if err := p.ChangePool("a", pause); err != nil {
+			t.Fatal(err)
 		}
 		running(a, 4)
 		time.Sleep(90 * time.Second)
@@ -48,7 +49,7 @@ func TestChangePool(t *testing.T) {
 		if shares := p.Shares(0); len(shares) != 2 || shares[0] != (sojourn.Share{Pool: "a"}) || shares[1].Running != 4 || shares[1].Entitled != 4 {
 			t.Errorf("Shares = %+v", shares)
 		}
-		if err := p.ChangePool(sojourn.Pool{Name: "b", Max: sojourn.Slots{0: 1}}); err != nil {
+		if err := p.ChangePool("b", func(n *sojourn.Pool) { n.Max = sojourn.Slots{0: 1} }); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -56,7 +57,7 @@ func TestChangePool(t *testing.T) {
 		if err := p.Suspend(bg); err != nil {
 			t.Fatal(err)
 		}
-		wantError(t, "ChangePool of a pool that is suspended", p.ChangePool(n), live.ErrClosed)
+		wantError(t, "ChangePool of a pool that is suspended", p.ChangePool("a", pause), live.ErrClosed)
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -68,9 +69,9 @@ func TestChangePool(t *testing.T) {
 		if n, ok := p.Settings("a"); !ok || !n.Paused {
 			t.Errorf("after a restart, a is %+v", n)
 		}
-		wantError(t, "a wrong maximum", p.ChangePool(sojourn.Pool{Name: "b", Max: sojourn.Slots{0: 0}}), sojourn.ErrInvalidPool)
+		wantError(t, "a wrong maximum", p.ChangePool("b", func(n *sojourn.Pool) { n.Max = sojourn.Slots{0: 0} }), sojourn.ErrInvalidPool)
 		for _, name := range []string{"a", "b"} {
-			if err := p.ChangePool(sojourn.Pool{Name: name}); err != nil {
+			if err := p.ChangePool(name, func(n *sojourn.Pool) { *n = sojourn.Pool{} }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -88,6 +89,42 @@ func TestChangePool(t *testing.T) {
 		if _, ok := p.Settings("a"); ok || p.Shares(0) != nil {
 			t.Error("a policy without pools has one")
 		}
-		wantError(t, "ChangePool of a policy without pools", p.ChangePool(sojourn.Pool{Name: "a", Paused: true}), sojourn.ErrUnsupported)
+		wantError(t, "ChangePool of a policy without pools", p.ChangePool("a", func(n *sojourn.Pool) { n.Paused = true }), sojourn.ErrUnsupported)
 	})
+}
+
+// Who changes another thing of a pool at the same time changes what is then, and neither change is lost. What change keeps is its own: if it
+// writes there later, nothing changes; and if it is refused or panics, nothing has.
+func TestChangesAtOnce(t *testing.T) {
+	p := must(live.New(must(fair.New(fair.Options{})), live.Options{Slots: 1}))
+	defer p.Close(bg)
+	var all sync.WaitGroup
+	var kept *sojourn.Pool
+	wantError(t, "a limit", p.ChangePool("etl", func(n *sojourn.Pool) {
+		all.Go(func() {
+			wantError(t, "a pause meanwhile", p.ChangePool("etl", func(n *sojourn.Pool) { n.Paused = true }), nil)
+		})
+		time.Sleep(10 * ms) // the other one comes
+		n.Max = sojourn.Slots{0: 3}
+		kept = n
+	}), nil)
+	all.Wait()
+	check := func(when string) {
+		t.Helper()
+		if n, _ := p.Settings("etl"); !n.Paused || n.Max[0] != 3 || n.Weight != 1 {
+			t.Errorf("%s, etl is %+v, want a pause and a limit of 3", when, n)
+		}
+	}
+	check("after two changes at once")
+	kept.Max[0], kept.Paused = 7, false
+	check("after a change is written to later")
+	wantError(t, "a weight below 0", p.ChangePool("etl", func(n *sojourn.Pool) { n.Max[0], n.Weight = 9, -1 }), sojourn.ErrInvalidPool)
+	check("after a change that is refused")
+	wantError(t, "another name", p.ChangePool("etl", func(n *sojourn.Pool) { n.Name = "web" }), nil)
+	check("after a change of the name")
+	func() {
+		defer func() { _ = recover() }()
+		_ = p.ChangePool("etl", func(n *sojourn.Pool) { panic(n.Name) })
+	}()
+	check("after a panic")
 }

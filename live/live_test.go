@@ -464,8 +464,9 @@ func TestFairPreemption(t *testing.T) {
 	}
 }
 
-// Random numbers of slots while permits come and go in any order, beside Drain and a class of its own. A model counts: as many run as
-// slots are wanted and jobs are there, but for those that ran before; none starts while there are as many or more.
+// Random numbers of slots while permits come and go in any order, beside AddSlots, Drain and a class of its own. A model counts how many
+// slots are wanted: SetSlots says it, and each AddSlots and Drain adds to it or takes from it. An idle slot takes a job at once. One that
+// becomes idle stays only if there are fewer than wanted without it, and one that is idle only while no more than wanted are.
 func TestSetSlots(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -477,7 +478,8 @@ func TestSetSlots(t *testing.T) {
 			}
 			in := make(chan permit, 1000)
 			var running []permit
-			wanted, leaving, waiting, entered := 3, 0, 0, 0
+			wanted, idle, leaving, waiting, entered := 3, 3, 0, 0, 0
+			busy := func() int { return len(running) - leaving }
 			enter := func() {
 				waiting++
 				entered++
@@ -492,12 +494,12 @@ func TestSetSlots(t *testing.T) {
 			check := func(what string) {
 				t.Helper()
 				synctest.Wait()
-				starts := max(0, min(waiting, wanted-(len(running)-leaving)))
+				starts := min(waiting, idle)
 				if len(in) != starts {
 					t.Fatalf("seed %d, %s: %d start, want %d: %d run, %d of them on slots that leave, %d wait, %d slots are wanted", seed, what, len(in), starts, len(running), leaving, waiting, wanted)
 				}
 				for range starts {
-					running, waiting = append(running, <-in), waiting-1
+					running, waiting, idle = append(running, <-in), waiting-1, idle-1
 				}
 				slots := [2]int{}
 				for _, s := range p.Status().Slots {
@@ -505,12 +507,15 @@ func TestSetSlots(t *testing.T) {
 						t.Fatalf("seed %d, %s: slot %d is idle while %d wait", seed, what, s.Slot.ID, waiting)
 					}
 				}
-				if want := max(wanted+leaving, len(running)); slots != [2]int{want, 2} {
+				if want := idle + len(running); slots != [2]int{want, 2} {
 					t.Fatalf("seed %d, %s: %v slots by class, want %d and 2", seed, what, slots, want)
+				}
+				if waiting == 0 && len(running) == 0 && idle != wanted {
+					t.Fatalf("seed %d, %s: when nothing runs there are %d slots, want %d", seed, what, idle, wanted)
 				}
 			}
 			for range 60 {
-				switch k := r.IntN(6); {
+				switch k := r.IntN(8); {
 				case k < 2:
 					enter()
 					check("Enter")
@@ -518,34 +523,48 @@ func TestSetSlots(t *testing.T) {
 					i := r.IntN(len(running))
 					if slotOf(running[i]).Leaving {
 						leaving--
+					} else if busy()-1+idle < wanted {
+						idle++
 					}
 					running[i].Leave(nil)
 					running = slices.Delete(running, i, i+1)
 					check("Leave")
 				case k == 4:
 					wanted = r.IntN(6)
+					idle = max(0, wanted-busy())
 					wantError(t, "SetSlots", p.SetSlots(wanted, sojourn.Slot{}), nil)
 					check(fmt.Sprintf("SetSlots(%d)", wanted))
-				case k == 5 && len(running) > 0:
-					i := r.IntN(len(running))
-					slot := slotOf(running[i])
-					if slot.Leaving {
+				case k == 5:
+					more := r.IntN(3)
+					must(p.AddSlots(more, sojourn.Slot{}))
+					wanted, idle = wanted+more, idle+more
+					check(fmt.Sprintf("AddSlots(%d)", more))
+				case k > 5:
+					list := slices.DeleteFunc(p.Status().Slots, func(s live.SlotStatus) bool { return s.Slot.Class > 0 || s.Leaving })
+					if len(list) == 0 {
 						continue
 					}
+					slot := list[r.IntN(len(list))]
 					wantError(t, "Drain", p.Drain(slot.Slot.ID), nil)
-					if leaving++; len(running)-leaving < wanted {
-						wanted-- // otherwise one of those that are too many leaves
+					if slot.Busy {
+						leaving++
+					} else {
+						idle--
 					}
-					check("Drain")
+					wanted = max(wanted-1, 0)
+					idle = min(idle, wanted)
+					check(fmt.Sprintf("Drain of a slot that is busy: %v", slot.Busy))
 				}
 			}
 			for waiting+len(running) > 0 {
 				wanted = 100
+				idle = max(0, wanted-busy())
 				wantError(t, "SetSlots", p.SetSlots(wanted, sojourn.Slot{}), nil)
 				check("the end")
 				for _, m := range running {
 					m.Leave(nil)
 				}
+				idle += busy()
 				running, leaving = nil, 0
 			}
 			for _, n := range []int{-1, sojourn.MaxSlots + 1} {
@@ -554,6 +573,38 @@ func TestSetSlots(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// How many slots there are in the end does not depend on which were busy when they were taken away.
+func TestSetSlotsThenDrain(t *testing.T) {
+	for _, busy := range []int{0, 1, 4} {
+		for more, takes := range map[int]int{0: 2, 1: 1, 3: 4} {
+			for name, take := range map[string]func(*live.Pool, sojourn.SlotID) error{"Drain": (*live.Pool).Drain, "Remove": (*live.Pool).Remove} {
+				inPool(t, live.Options{Slots: 4}, func(t *testing.T, p *live.Pool) {
+					if busy > 0 {
+						must(p.Submit(bg, bag(busy, sleep(time.Second))))
+						synctest.Wait()
+					}
+					wantError(t, "SetSlots", p.SetSlots(2, sojourn.Slot{}), nil)
+					must(p.AddSlots(more, sojourn.Slot{}))
+					for range takes {
+						slots := p.Status().Slots // the last one is idle, if any is
+						wantError(t, name, take(p, slots[slices.IndexFunc(slots, func(s live.SlotStatus) bool { return !s.Leaving })].Slot.ID), nil)
+					}
+					time.Sleep(time.Minute)
+					if got, want := len(p.Status().Slots), 2+more-takes; got != want {
+						t.Errorf("%d busy: SetSlots(2), AddSlots(%d), %d times %s: %d slots in the end, want %d", busy, more, takes, name, got, want)
+					}
+					must(p.AddSlots(1, sojourn.Slot{})) // it stays when its task ends
+					must(p.Submit(bg, bag(3, sleep(time.Second))))
+					time.Sleep(time.Minute)
+					if got, want := len(p.Status().Slots), 3+more-takes; got != want {
+						t.Errorf("%d busy: SetSlots(2), AddSlots(%d), %d times %s, AddSlots(1): %d slots in the end, want %d", busy, more, takes, name, got, want)
+					}
+				})
+			}
+		}
 	}
 }
 

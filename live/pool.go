@@ -176,7 +176,8 @@ func (p *Pool) addSlots(n int, like sojourn.Slot) (ids []sojourn.SlotID, err err
 
 // SetSlots gives the pool n slots of the class of like. Those that are added are as [Pool.AddSlots] has them. Idle ones that are too many
 // are taken away at once, and busy ones as they become idle, whichever that is first: until then no other task starts on one
-// (TestSetSlots). Slots that leave after Drain or Remove are not counted.
+// (TestSetSlots). Slots that leave after Drain or Remove are not counted; later ones of AddSlots, Drain and Remove add to n or take from
+// it, whichever slots are busy (TestSetSlotsThenDrain).
 func (p *Pool) SetSlots(n int, like sojourn.Slot) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -247,7 +248,7 @@ func (p *Pool) takeAway(id sojourn.SlotID, now bool) error {
 	}
 	s := p.slots[id]
 	s.leaving = true
-	p.classes.surplus(s.Class, p.classes.tooMany[s.Class]-1)
+	p.boundSurplus(s.Class)
 	switch {
 	case s.a == nil:
 		p.forgetSlot(s)
@@ -257,6 +258,33 @@ func (p *Pool) takeAway(id sojourn.SlotID, now bool) error {
 	p.endStranded()
 	p.settle(nil)
 	return nil
+}
+
+// boundSurplus sees to it that no more busy slots of a class are to leave than there are: idle ones leave instead.
+func (p *Pool) boundSurplus(class sojourn.Class) {
+	rest := p.classes.tooMany[class]
+	if rest == 0 {
+		return
+	}
+	var idle []*slot
+	for _, s := range p.slots {
+		switch {
+		case s == nil || s.Class != class || s.leaving:
+		case s.a == nil:
+			idle = append(idle, s)
+		default:
+			rest--
+		}
+	}
+	if rest <= 0 {
+		return
+	}
+	for _, s := range idle[max(0, len(idle)-rest):] {
+		if p.remove(s) == nil {
+			p.forgetSlot(s)
+		}
+	}
+	p.classes.surplus(class, p.classes.tooMany[class]-rest)
 }
 
 // forgetSlot forgets an idle slot that leaves.

@@ -340,7 +340,7 @@ func TestFirstChangeAtAFullDisk(t *testing.T) {
 		open()
 		store.full.Store(true)
 		for i := range 3 {
-			if err := p.ChangePool(sojourn.Pool{Name: "etl", Weight: float64(i + 2)}); !errors.Is(err, live.ErrStalled) {
+			if err := p.ChangePool("etl", func(n *sojourn.Pool) { n.Weight = float64(i + 2) }); !errors.Is(err, live.ErrStalled) {
 				t.Errorf("change %d: %v, want that the store fails", i, err)
 			}
 			weight("while the store fails,", 2)
@@ -354,7 +354,7 @@ func TestFirstChangeAtAFullDisk(t *testing.T) {
 			}
 			open()
 		}
-		if err := p.ChangePool(sojourn.Pool{Name: "etl", Weight: 5}); err != nil {
+		if err := p.ChangePool("etl", func(n *sojourn.Pool) { n.Weight = 5 }); err != nil {
 			t.Error(err)
 		}
 		weight("after one more change", 5)

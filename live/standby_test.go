@@ -129,7 +129,7 @@ func TestStandby(t *testing.T) {
 			_, err := b.Submit(bg, live.Job{Handler: "work", Phases: []live.Phase{{Tasks: 1}}})
 			return err
 		}(),
-		"ChangePool": b.ChangePool(sojourn.Pool{Name: "p"}),
+		"ChangePool": b.ChangePool("p", func(*sojourn.Pool) {}),
 		"Retry":      func() error { _, err := b.Retry(bg, 1); return err }(),
 		"Drain":      b.Drain(0),
 	} {

@@ -143,45 +143,51 @@ func (s *site) actOnJob(r *http.Request, what string, id sojourn.JobID) error {
 
 func (s *site) actOnTenant(what, tenant string, form url.Values) error {
 	name, known := s.board.rec.named(tenant)
-	n, ok := s.board.pool.Settings(name)
-	if !ok || !known {
+	if _, ok := s.board.pool.Settings(name); !ok || !known {
 		return fmt.Errorf("the policy has no tenant %q to %s", shown(tenant), what)
 	}
+	change, err := tenantChange(what, form)
+	if err != nil {
+		return err
+	}
+	return s.board.pool.ChangePool(name, change)
+}
+
+// tenantChange returns what a form says to do with a tenant.
+func tenantChange(what string, form url.Values) (func(*sojourn.Pool), error) {
 	switch what {
-	case "pause":
-		n.Paused = true
-	case "resume":
-		n.Paused = false
+	case "pause", "resume":
+		return func(n *sojourn.Pool) { n.Paused = what == "pause" }, nil
 	case "weight":
 		v, err := strconv.ParseFloat(form.Get("weight"), 64)
 		if err != nil || !(v > 0) {
-			return fmt.Errorf("weight %q: want a number above 0", shown(form.Get("weight")))
+			return nil, fmt.Errorf("weight %q: want a number above 0", shown(form.Get("weight")))
 		}
-		n.Weight = v
-	case "limit":
-		for key := range form { //sojourn:unordered each class by itself
-			class, ok := strings.CutPrefix(key, "limit-")
-			if !ok {
-				continue
-			}
-			c, err := strconv.ParseUint(class, 10, 16)
-			if err != nil {
-				return fmt.Errorf("there is no class %q", shown(class))
-			}
-			most := strings.TrimSpace(form.Get(key))
-			if most == "" {
-				delete(n.Max, sojourn.Class(c))
-				continue
-			}
-			v, err := strconv.Atoi(most)
-			if err != nil || v < 1 {
-				return fmt.Errorf("at most %q tasks: want a number above 0, or nothing for as many as there are slots", shown(most))
-			}
-			if n.Max == nil {
-				n.Max = sojourn.Slots{}
-			}
-			n.Max[sojourn.Class(c)] = v
-		}
+		return func(n *sojourn.Pool) { n.Weight = v }, nil
 	}
-	return s.board.pool.ChangePool(n)
+	limits := sojourn.Slots{} // 0: none
+	for key := range form {   //sojourn:unordered each class by itself
+		class, ok := strings.CutPrefix(key, "limit-")
+		if !ok {
+			continue
+		}
+		c, err := strconv.ParseUint(class, 10, 16)
+		if err != nil {
+			return nil, fmt.Errorf("there is no class %q", shown(class))
+		}
+		v, most := 0, strings.TrimSpace(form.Get(key))
+		if most != "" {
+			if v, err = strconv.Atoi(most); err != nil || v < 1 {
+				return nil, fmt.Errorf("at most %q tasks: want a number above 0, or nothing for as many as there are slots", shown(most))
+			}
+		}
+		limits[sojourn.Class(c)] = v
+	}
+	return func(n *sojourn.Pool) {
+		if n.Max == nil {
+			n.Max = sojourn.Slots{}
+		}
+		maps.Copy(n.Max, limits)
+		maps.DeleteFunc(n.Max, func(_ sojourn.Class, v int) bool { return v == 0 })
+	}, nil
 }

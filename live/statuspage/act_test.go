@@ -12,10 +12,12 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/live/statuspage"
@@ -223,4 +225,47 @@ func TestStream(t *testing.T) {
 	} else {
 		w.Body.Close()
 	}
+}
+
+// What several visitors change of a tenant at once is all changed, also beside one who uses the pool.
+func TestActionsAtOnce(t *testing.T) {
+	policy, err := fair.New(fair.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := live.New(policy, live.Options{Slots: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close(t.Context()) }) // which has ended
+	h := statuspage.Handler(p, statuspage.WithActions(func(*http.Request) bool { return true }))
+	submit(t, p, "other", "etl", 1, lasts(time.Hour))
+	token := tokens.FindStringSubmatch(ask(h, "/").Body.String())[1]
+	var all sync.WaitGroup
+	for n := range 20 * sojourn.MaxClasses {
+		class, most := sojourn.Class(n%sojourn.MaxClasses), 1+n/sojourn.MaxClasses
+		all.Go(func() {
+			form := url.Values{"token": {token}, "pool": {"etl"}, "do": {"limit"}, fmt.Sprint("limit-", class): {fmt.Sprint(most)}}
+			if w := post(h, form, "Sec-Fetch-Site", "same-origin"); w.Code != http.StatusSeeOther {
+				t.Errorf("status %d: %s", w.Code, w.Body)
+			}
+		})
+		if class < sojourn.MaxClasses-1 {
+			continue
+		}
+		if err := p.ChangePool("etl", func(n *sojourn.Pool) { n.Paused = !n.Paused }); err != nil {
+			t.Fatal(err)
+		}
+		all.Wait()
+		got, _ := p.Settings("etl")
+		for c := range sojourn.Class(sojourn.MaxClasses) {
+			if got.Max[c] != most {
+				t.Fatalf("each of %d visitors was told that a class has the limit %d, and the limits are %v", sojourn.MaxClasses, most, got.Max)
+			}
+		}
+		if got.Paused != (most%2 == 1) {
+			t.Fatalf("the limits are %d, and etl is paused: %v", most, got.Paused)
+		}
+	}
+	all.Wait()
 }

@@ -316,9 +316,7 @@ func TestSentence(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 		submit(t, p, "more", "web", 100, lasts(time.Hour))
-		n, _ := p.Settings("etl")
-		n.Paused = true
-		if err := p.ChangePool(n); err != nil {
+		if err := p.ChangePool("etl", func(n *sojourn.Pool) { n.Paused = true }); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Minute)

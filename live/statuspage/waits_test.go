@@ -80,9 +80,7 @@ func TestWhoWaits(t *testing.T) {
 		if pg := pageOf(t, h, ""); !strings.HasPrefix(pg.Says, "etl waits 30 min: web holds 1 of 1 slots") {
 			t.Errorf("half an hour later: %s", pg.Says)
 		}
-		n, _ := p.Settings("web")
-		n.Paused = true
-		if err := p.ChangePool(n); err != nil {
+		if err := p.ChangePool("web", func(n *sojourn.Pool) { n.Paused = true }); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
@@ -139,9 +137,7 @@ func TestStuckNoMore(t *testing.T) {
 		if says := pageOf(t, h, "").Says; !strings.Contains(says, "cannot go on: live: no slots of a class") {
 			t.Errorf("a class without slots: %s", says)
 		}
-		n, _ := p.Settings("etl")
-		n.Paused = true
-		if err := errors.Join(p.ChangePool(n)); err != nil {
+		if err := p.ChangePool("etl", func(n *sojourn.Pool) { n.Paused = true }); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := p.AddSlots(1, sojourn.Slot{Class: 1}); err != nil {
@@ -285,9 +281,7 @@ func TestSequencesWait(t *testing.T) {
 			t.Errorf("the page of another one:\n%s", body)
 		}
 		submit(t, p, "more", "web", 9, lasts(10*time.Hour))
-		n, _ := p.Settings("etl")
-		n.Paused = true
-		if err := p.ChangePool(n); err != nil {
+		if err := p.ChangePool("etl", func(n *sojourn.Pool) { n.Paused = true }); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(30 * time.Minute)
