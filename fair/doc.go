@@ -22,81 +22,53 @@
 // (TestMorePoolsThanSlots). A customer who comes with one task after a while waits a second at most, not for a round
 // of all others (TestIdleTenantWaitsForNoRound).
 //
-// # Notation
-//
-//	r(x)    running tasks of a job or pool x on slots of one class
-//	w(x)    its weight
-//	min(x)  its minimum for that class; max(x) its maximum
-//	W(x)    slot time of the attempts of pool x that have ended on slots of that class, without what is not charged
-//	T(x)    its tag: W(x), and what its running attempts are thought to take, for each unit of w(x)
-//
 // # What is promised
 //
-// Work conserving within limits: a slot stays free only if each startable task is in
-// a pool that has reached a limit, is in a pool whose policy declines, waits for
-// locality, or is kept from it by the reserve.
+// W(x) is the slot time of the attempts of pool x that have ended on slots of a class, without what is not charged, and w(x) its weight;
+// T(x), its tag, is W(x), and what its running attempts are thought to take, for each unit of w(x). N is the greatest number of slots of the class, c
+// the longest time that is charged for an attempt, plus a sixteenth, and u = c/w(x) + c/w(y). r(x) are the running tasks of a job or pool on slots of the class,
+// and min(x) and max(x) its limits there.
 //
-// Fair by service: let sibling pools x and y always have tasks, without minimums and limits, from a moment
-// on at which they were level, as pools are that come first. Let N be the greatest number of slots of a class,
-// c the longest time that is charged for an attempt, plus a sixteenth, and u = c/w(x) + c/w(y). Then
-// |W(x)/w(x) - W(y)/w(y)| <= N u from then on, and 2 N u over any interval, also with lost and failed attempts,
-// slots that come and go, wrong estimates, in nested pools and in each class by itself
-// (TestServiceWithinTheBound). The proof is in package kit/flow. So weights hold with more pools than
-// slots, and however long the tasks of a pool are (TestMorePoolsThanSlots, TestHundredTenantsGetTheSame). A
-// tenant that comes seldom waits for no round of the others (TestIdleTenantWaitsForNoRound). Pools that come
-// and go keep nobody waiting for ever (TestPools, TestPoolsThatComeAndGoLetOthersPass), gain nothing by it
-// (TestPoolThatLeavesKeepsItsDebt), and leave nothing behind (TestPoolsThatVanishLeaveNothing). A pool of endless
-// tasks leaves a quarter of the slots to one of short tasks at least (TestPoolWhoseTasksNeverEnd).
+//   - Work conserving within limits: a slot stays free only if each startable task is in a pool that has reached a limit, is in a
+//     pool whose policy declines, waits for locality, or is kept from it by the reserve
+//     (TestSiblingsOfPairwiseDifferentWeightMinMax, TestBothLoopsStartEverything).
+//   - Fair by service: sibling pools x and y that always have tasks, without minimums and limits, from a moment on at which they were level, as
+//     pools are that come first, have |W(x)/w(x) - W(y)/w(y)| <= N u from then on, and 2 N u over any interval, also with lost and failed
+//     attempts, slots that come and go, wrong estimates, in nested pools and in each class by itself (TestServiceWithinTheBound,
+//     TestServiceExhaustive; the proof is in docs/theory/flow.md).
+//   - So weights hold with more pools than slots, and however long the tasks of a pool are (TestMorePoolsThanSlots, TestHundredTenantsGetTheSame).
+//   - With a Window, the first bound grows by it, and the second by twice as much (TestWindowWithinTheBound, TestWindowExhaustive).
+//   - A tenant that comes seldom waits for no round of the others (TestIdleTenantWaitsForNoRound).
+//   - Pools that come and go keep nobody waiting for ever (TestPools, TestPoolsThatComeAndGoLetOthersPass), gain nothing by it
+//     (TestPoolThatLeavesKeepsItsDebt), and leave nothing behind (TestPoolsThatVanishLeaveNothing).
+//   - A pool of endless tasks leaves a quarter of the slots to one of short tasks at least (TestPoolWhoseTasksNeverEnd).
+//   - What a pool has had beyond its siblings it has to wait for when it comes back, as long as they have not caught up. With a HalfLife that is halved by each
+//     half-life in which it had nothing to start and ran nothing; a sixty-fourth is never forgotten, so that nobody waits for ever, and the bounds stay
+//     (TestHalfLife, TestHalfLifeWithinTheBound, TestPoolsThatComeAndGoLetOthersPass).
+//   - A pool that declines slots, or waits for locality, keeps its tag: when it takes slots again, it gets what it let pass before
+//     others get anything, however much that is (TestPoolThatDeclinedIsServedFirst).
+//   - Lost work is not charged: a job whose attempt was preempted, refused, or lost with its slot stands where it stood, in its pool and its pool among others. A job
+//     whose attempt failed does so once, and is charged when its next attempt has ended: see [sojourn.Cause] (TestConformance).
+//   - No preemption back and forth: a task is never killed if its pool, or a pool around it that does not contain the claiming pool, would then be below its
+//     share or minimum. So without arrivals, ends and changes of slots, killing comes to an end (TestNoPreemptionBackAndForth).
+//   - With the default Ties and one slot, a job that waits is never passed by a job of its pool that comes later (TestNewcomersDoNotPass). If jobs have one
+//     weight and tasks of one length, none is served twice before every other waiting job was served once (TestEqualJobsTakeTurns).
+//   - With the order [Running], pools are max-min fair in whole slots: whenever a slot is given to a pool x by weight while its sibling y could be served, y is not
+//     below its minimum and r(x)/w(x) <= r(y)/w(y) held before (TestLeastRunningPerWeightFirst). If an empty cluster is filled, no pool gets more than its fluid share
+//     plus one slot for each level of the tree, if the minimums of each pool's children add up to at most its own, and those at the top to at most
+//     the slots (TestSlotsFillUpToTheFluidShare).
+//   - With a Cost, users have the properties of dominant resource fairness, up to what whole tasks round: see "Several resources" (TestPropertiesOfDRF, TestStrategyProof).
 //
-// A pool that has had more than its siblings and goes has that to wait for when it comes back, as long as they have not caught up. With a
-// HalfLife it has half as much to wait for after each half-life in which it had nothing to start and ran nothing (TestHalfLife). The
-// bounds stay (TestHalfLifeWithinTheBound), and nobody waits for ever (TestPoolsThatComeAndGoLetOthersPass): a sixty-fourth is
-// never forgotten.
+// What the promises leave out:
 //
-// A pool that is served for its minimum is charged for it, and gets more only when it is its turn by tag. One
-// with a minimum leaves no debt. A pool at a limit counts as one that has nothing to start. A pool that
-// declines slots, or waits for locality, keeps its tag: when it takes slots again, it gets what it let pass before
-// others get anything, however much that is (TestPoolThatDeclinedIsServedFirst). Jobs that stand beside pools
-// have no tags: between a job and a pool r/w decides, also if there are more of them than slots. The pools keep their
-// bound among each other.
-//
-// With the order Running, max-min fair in whole slots: whenever a slot is given to a pool x by weight while
-// its sibling y could be served, y is not below its minimum and
-// r(x)/w(x) <= r(y)/w(y) held before. If an empty cluster is filled, no pool gets
-// more than its fluid share plus one slot for each level of the tree. This requires
-// that the minimums of each pool's children add up to at most its own, and those at
-// the top to at most the slots.
-//
-// No starvation: let n siblings always have tasks, without minimums. With the order Running, a sibling that
-// runs nothing is passed over at most n-1 times. Two things can keep pools without a minimum waiting: minimums
-// that add up to more than the slots, and a job of a few tasks that arrives again and
-// again below its minimum. Preemption for the fair share does not change the order.
-//
-// No preemption back and forth: a task is never killed if its pool, or a pool
-// around it that does not contain the claiming pool, would then be below its
-// share or minimum. So without arrivals, ends and changes of slots, killing comes
-// to an end.
-//
-// Lost work is not charged: a job whose attempt was preempted, refused, or lost with its slot stands
-// where it stood, in its pool and its pool among others. A job whose attempt failed does so once, and
-// is charged when its next attempt has ended: see [sojourn.Cause]. The bounds on how often a sibling is
-// passed over do not count attempts that are not charged (TestConformance).
-//
-// With the default Ties and one slot, a job that waits is never passed by a job of its
-// pool that comes later. If jobs have one weight and tasks of one length, none is served
-// twice before every other waiting job was served once.
-//
-// With a Cost, let d(k) be the dominant share of one task of user k, where users are pools side by
-// side that always have tasks, each of one class, on one machine that is filled when it is empty.
-// Then user i gets a dominant share of more than w(i) (1 - sum of d) / sum of w (sharing incentive),
-// no task of anybody fits any more (Pareto efficiency), and, up to the tasks that whole numbers
-// round, nobody could run more with what another user has (envy-freeness, for equal weights) or by
-// claiming other demands (strategy-proofness, if all need something of every resource). The comments
-// of the tests have the exact statements with their proofs. The paper has them for tasks that can be
-// divided. With several nodes, a share can end below these bounds, since a task must fit on one node.
-//
-// There is no bound on how much later than under fluid fair sharing (processor sharing)
-// a job finishes, since a job of few tasks can be unlucky in every round.
+//   - A pool that is served for its minimum is charged for it, and gets more only when it is its turn by tag. One with a minimum leaves no debt. A pool at a limit
+//     counts as one that has nothing to start.
+//   - Jobs that stand beside pools have no tags: between a job and a pool r/w decides, also if there are more of them than slots. The pools keep their
+//     bound among each other.
+//   - With the order Running, a sibling that runs nothing is passed over at most n-1 times by n that always have tasks (TestPoolWithoutTasksIsServedAfterItsSiblings), but not if minimums add up to more
+//     than the slots, nor beside a job of a few tasks that arrives again and again below its minimum. Preemption for the fair share does not change the order.
+//   - There is no bound on how much later than under fluid fair sharing (processor sharing) a job finishes, since a job of few tasks can be unlucky in every
+//     round.
 //
 // # What it costs
 //
@@ -200,6 +172,15 @@
 // the classes. Minimums, delays, preemption and policies in pools go by the slots of one class, so
 // they are not available with costs; maximums by class and MaxJobs are.
 //
+// Let d(k) be the dominant share of one task of user k, where users are pools side by
+// side that always have tasks, each of one class, on one machine that is filled when it is empty.
+// Then user i gets a dominant share of more than w(i) (1 - sum of d) / sum of w (sharing incentive),
+// no task of anybody fits any more (Pareto efficiency), and, up to the tasks that whole numbers
+// round, nobody could run more with what another user has (envy-freeness, for equal weights) or by
+// claiming other demands (strategy-proofness, if all need something of every resource). The comments
+// of the tests have the exact statements with their proofs. The paper has them for tasks that can be
+// divided. With several nodes, a share can end below these bounds, since a task must fit on one node.
+//
 // # Gangs
 //
 // Tasks that must start together are one task of a class that says how many places it needs: package gang. If each class
@@ -250,6 +231,17 @@
 // which task a job runs where, and which job goes first meanwhile. If fair declined
 // slots for it, its account of waiting jobs would be wrong. If all pools have policies,
 // a Delay is an error.
+//
+// # Locality within a window
+//
+// With Options.Window, no slot idles for locality, and no job waits for it. A slot goes down the tree as always, but at each level it goes to the
+// nearest of the pools whose tags are at most the least one and Window, for a unit of weight, and of several to the one that comes first. How near a pool is, is told
+// by the next task of the job whose turn it is there: the input is on the node of the slot, on its rack, or elsewhere. Where the next task of the first pool runs equally well anywhere, nobody
+// passes it, and a pool whose next task does passes nobody. Pools below their minimum come first, wherever the slot is. Nothing is known of tasks in a pool with a policy of its own: the slot is
+// far from them.
+//
+// A few times the length of a task is a good window: docs/choose.md has what it gains beside a Delay. A decision takes O(k) for the k pools in the window, and allocates
+// nothing (TestWindowTakesTheNearest, TestWindowAllocatesNothing).
 //
 // # Reserve
 //

@@ -70,7 +70,7 @@ func New(opts Options) (*Policy, error) {
 		preempt: newPreemption(opts.Preemption),
 	}
 	p.membership = inside.MemberOf(p.joinCluster)
-	p.halfLife = opts.HalfLife
+	p.halfLife, p.window = opts.HalfLife, uint64(opts.Window)
 	p.connect(!opts.IgnoreLocality && opts.picks(described), opts.delays())
 	return p, nil
 }
@@ -93,7 +93,7 @@ func (p *Policy) reset() {
 		preempt: newPreemption(old.preempt.Preemption),
 	}
 	p.membership = old.membership
-	p.outer, p.halfLife = old.outer, old.halfLife
+	p.outer, p.halfLife, p.window = old.outer, old.halfLife, old.window
 	p.connect(old.index != nil, old.delay)
 }
 
@@ -225,7 +225,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	if len(p.inner) > 0 || p.choosy {
 		return p.assignByOffer(s)
 	}
-	n, j := p.first(s.Class)
+	n, j := p.firstAt(s)
 	if n == nil {
 		return sojourn.Assignment{}, false
 	}

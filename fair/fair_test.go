@@ -115,7 +115,9 @@ func TestConformanceOfAllOptions(t *testing.T) {
 		}
 		o.Ties = rapid.SampledFrom([]fair.Ties{fair.LeastService, fair.RoundRobin, fair.LeastWork, fair.Arrival}).Draw(t, "ties")
 		if o.IgnoreLocality = bit("ignore locality"); !o.IgnoreLocality {
-			o.Delay = wait("delay")
+			if o.Delay = wait("delay"); o.Delay == 0 && o.Order == fair.Service {
+				o.Window = wait("window")
+			}
 		}
 		if o.Delay > 0 && bit("rack") {
 			o.RackDelay = ptr(wait("rack delay"))

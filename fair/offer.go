@@ -63,6 +63,9 @@ func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
 	}
 	for {
 		n, j := p.firstAllowed(s.Class)
+		if p.window > 0 && n != nil {
+			n, j = p.firstAt(s)
+		}
 		if n == nil {
 			j := p.pressed(s.Class)
 			p.withdraw(s.Class, j != nil)

@@ -71,6 +71,11 @@ type Options struct {
 	// Cost and Places (TestHalfLife).
 	HalfLife time.Duration
 
+	// Window, unless zero, is how much more than the pool that is next another one may have had, for each unit of weight, that goes before it since it has
+	// work near the slot: see "Locality within a window" in the comment of the package. No slot idles for it, and the bounds grow by it
+	// (TestWindowWithinTheBound). It excludes the order Running, IgnoreLocality, Delay, Reserve, Cost and Places. Where ends tell of costs, a nanosecond is a unit of them.
+	Window time.Duration
+
 	// Places, unless zero, says that tasks are gangs of package gang on a cluster of so many places: the
 	// Places of [gang.Options]. A task of a class then counts as many times as the class is wide, and service is
 	// counted over all classes together, so that shares are of places: see "Gangs" in the comment of the
@@ -217,6 +222,8 @@ func (o *Options) validate() error {
 		option.AtLeast("Delay", o.Delay, 0),
 		option.AtLeast("HalfLife", o.HalfLife, 0),
 		option.Want(o.HalfLife == 0 || o.Order == Service && o.Cost == nil && o.Places == 0, "HalfLife", o.HalfLife, "0s with another order than service, with Cost, and with Places"),
+		option.AtLeast("Window", o.Window, 0),
+		option.Want(o.Window == 0 || o.Order == Service && !o.IgnoreLocality && o.Delay == 0 && o.Reserve == 0 && o.Cost == nil && o.Places == 0, "Window", o.Window, "0s with another order than service, with IgnoreLocality, Delay, Reserve, Cost and Places"),
 		option.Want(o.Delay == 0 || !o.IgnoreLocality, "IgnoreLocality", o.IgnoreLocality, "false with a Delay, of %v", o.Delay),
 		option.Pointed(o.RackDelay, func(d time.Duration) error {
 			return option.Want(d == 0 || d > 0 && o.Delay > 0, "RackDelay", d, "at least 0s, and 0s without Delay")

@@ -62,6 +62,7 @@ type tree struct {
 	priced  bool     // an end has told of a cost; only if the order is Service
 
 	halfLife time.Duration // of debts; 0 if none is forgotten
+	window   uint64        // within which local work goes first; 0 if there is none
 
 	gone gone // pools whose memory new ones use
 }
@@ -136,29 +137,38 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 		return nil, nil
 	}
 	for n.policy == nil {
-		if len(n.below) == 0 && !n.limited {
-			id, _ := n.readyJobs.Least(c)
-			return n, *n.jobs.At(id)
-		}
 		activeOnly = activeOnly || n.jobsFull()
-		id, k, isJob := n.readyJobs.First(c)
-		if n.limited && !activeOnly {
-			// A fresh job runs nothing, so it comes first; in a FIFO pool it must be its
-			// turn.
-			if f, fk, ok := n.freshJobs.First(c); ok && (!isJob || !n.conf.FIFO || fk.turn() < k.turn()) {
-				id, k, isJob = f, newJobKey(0, 1, wide.Uint128{}, fk.turn()), true
-			}
+		j, below := t.next(n, c, activeOnly)
+		if j != nil {
+			return n, j
 		}
-		if len(n.below) == 0 {
-			return n, *n.jobs.At(id)
-		}
-		below, isPool := t.firstPool(n, c, activeOnly)
-		if isJob && (!isPool || t.jobFirst(*n.jobs.At(id), k, *n.pools.At(below), t.key(*n.pools.At(below), c), c)) {
-			return n, *n.jobs.At(id)
-		}
-		n = *n.pools.At(below)
+		n = below
 	}
 	return n, nil
+}
+
+// next returns the job of pool n, or the pool below it, that comes first.
+func (t *tree) next(n *pool, c sojourn.Class, activeOnly bool) (*job, *pool) {
+	if len(n.below) == 0 && !n.limited {
+		id, _ := n.readyJobs.Least(c)
+		return *n.jobs.At(id), nil
+	}
+	id, k, isJob := n.readyJobs.First(c)
+	if n.limited && !activeOnly {
+		// A fresh job runs nothing, so it comes first; in a FIFO pool it must be its
+		// turn.
+		if f, fk, ok := n.freshJobs.First(c); ok && (!isJob || !n.conf.FIFO || fk.turn() < k.turn()) {
+			id, k, isJob = f, newJobKey(0, 1, wide.Uint128{}, fk.turn()), true
+		}
+	}
+	if len(n.below) == 0 {
+		return *n.jobs.At(id), nil
+	}
+	below, isPool := t.firstPool(n, c, activeOnly)
+	if isJob && (!isPool || t.jobFirst(*n.jobs.At(id), k, *n.pools.At(below), t.key(*n.pools.At(below), c), c)) {
+		return *n.jobs.At(id), nil
+	}
+	return nil, *n.pools.At(below)
 }
 
 // firstPool returns the pool below n that comes first; false if there is none. What a pool runs may have
@@ -318,7 +328,7 @@ func (t *tree) served(j *job, s *ledger.Side) {
 		at := t.counted(c)
 		tag := t.overrun(n, at)
 		if n.sated(c) {
-			n.parent.class(at).clock.Advance(tag)
+			n.parent.class(at).clock.Advance(t.leastBeside(n, c, tag))
 		}
 	}
 }

@@ -111,6 +111,25 @@ func (h *Levels[K]) Level(id uint32) (level int, ok bool) {
 // Key returns the key of id, which must be in the heap.
 func (h *Levels[K]) Key(id uint32) K { return h.key(id) }
 
+// Walk calls visit with the least item of a level and its key, and, where it returns true, with the items right below that one, of which none is less.
+// The heap must not be changed meanwhile.
+func (h *Levels[K]) Walk(level int, visit func(id uint32, key K) bool) {
+	if level < len(h.parts) {
+		h.walk(&h.parts[level], 0, visit)
+	}
+}
+
+func (p *places[K]) walk(in *array, i uint32, visit func(id uint32, key K) bool) {
+	if i >= in.n {
+		return
+	}
+	if id := p.at(in, i).id; visit(id, p.key(id)) {
+		for below := arity*i + 1; below <= arity*(i+1); below++ {
+			p.walk(in, below, visit)
+		}
+	}
+}
+
 // All calls yield with the items, in an order that depends only on the calls made so far,
 // until it returns false. The heap must not be changed meanwhile.
 func (h *Levels[K]) All(yield func(id uint32, key K) bool) {

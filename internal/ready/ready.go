@@ -128,6 +128,14 @@ func (q *Queue[K]) AnyUpTo(c sojourn.Class, level int) bool {
 	return h != nil && level >= 0 && h.AnyUpTo(level)
 }
 
+// Walk calls visit with the least item of class c at level 0 and its key, and, where it returns true, with others, of which none is less. Do not
+// file or remove any meanwhile.
+func (q *Queue[K]) Walk(c sojourn.Class, visit func(id uint32, key K) bool) {
+	if h := q.of(c); h != nil {
+		h.Walk(0, visit)
+	}
+}
+
 // All iterates over the items of class c, in no useful order. Do not file or
 // remove any meanwhile.
 func (q *Queue[K]) All(c sojourn.Class) iter.Seq[uint32] {

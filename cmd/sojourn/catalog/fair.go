@@ -54,6 +54,10 @@ type fairOptions struct {
 	// nothing to start. Zero forgets nothing. It excludes the order running and Places.
 	HalfLife time.Duration
 
+	// Window is how much more service than the pool that is next another one may have had, for each unit of weight, that goes
+	// before it since it has work near the slot. No slot idles for it. Zero means none. It excludes the order running, IgnoreLocality, Delay, Reserve and Places.
+	Window time.Duration
+
 	// Places is how many places the cluster has, if tasks are gangs: shares are then of places. With
 	// --gangs it is set to the slots of the cluster. 0 with --gangs shares each width of gangs by itself.
 	Places int
@@ -85,7 +89,7 @@ func newFair(o fairOptions) (*fair.Policy, error) {
 	if o.Ties != nil {
 		opts.Ties = *o.Ties
 	}
-	opts.IgnoreLocality, opts.Delay, opts.RackDelay, opts.Reserve, opts.HalfLife, opts.Places = o.IgnoreLocality, o.Delay, o.RackDelay, o.Reserve, o.HalfLife, o.Places
+	opts.IgnoreLocality, opts.Delay, opts.RackDelay, opts.Reserve, opts.HalfLife, opts.Window, opts.Places = o.IgnoreLocality, o.Delay, o.RackDelay, o.Reserve, o.HalfLife, o.Window, o.Places
 	if o.MinTimeout != 0 {
 		opts.Preemption.MinTimeout = o.MinTimeout
 	}
