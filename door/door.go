@@ -184,8 +184,15 @@ func (c *waitContext) Value(key any) any {
 
 // Enter waits until the request is admitted. The caller must call Leave then, deferred, and work with the context of [Pass.Context]. If the
 // request is not admitted, the error is a [*Refusal], or the cause of ctx if that ends first: the request is then never admitted
-// (TestGoneWhileWaiting).
-func (d *Door) Enter(ctx context.Context, q Request) (*Pass, error) { return d.enter(ctx, &comer{}, q) }
+// (TestGoneWhileWaiting). If ctx is that of a request that is in the handler, Enter returns at once: there is no second place to wait for, and Leave
+// of the second pass does nothing (TestEnterInside).
+func (d *Door) Enter(ctx context.Context, q Request) (*Pass, error) {
+	if ctx.Err() == nil && d.inside(ctx) {
+		now := time.Now()
+		return &Pass{door: d, permit: passOf(ctx, d).permit, arrived: now, since: now, state: gone}, nil
+	}
+	return d.enter(ctx, &comer{}, q)
+}
 
 func (d *Door) enter(ctx context.Context, c *comer, q Request) (*Pass, error) {
 	if q.Estimate < 0 || q.Within < 0 {

@@ -16,6 +16,13 @@ import (
 // start charges a request that is admitted.
 func (d *Door) start(p *Pass) {
 	t := p.t
+	if d.stopped(t.name) { // others may have let it go on
+		d.askPaused(t.name)
+	}
+	if id, ok := d.least.Min(); ok && id != t.id && p.since.Sub(d.asked) >= time.Second { // one that is paused comes first before long
+		d.asked = p.since
+		d.askPaused((*d.ids.At(id)).name)
+	}
 	to := t.tag
 	if k, ok := d.least.MinKey(); ok { // what the policy has charged may differ a little
 		to = min(to, k.tag)

@@ -19,6 +19,7 @@ type line struct {
 	largest  *heap.Heap[size] // of those of whom somebody waits
 	least    *heap.Heap[turn] // of the same, but for those that are paused
 	paused   map[string]bool  // names of pools
+	asked    time.Time        // when one was looked up that came first and was not admitted: see start
 	seq      uint64
 	waiting  int
 	running  int

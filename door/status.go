@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -64,8 +65,8 @@ func (d *Door) SetInFlight(n int) error {
 }
 
 // Pause keeps requests of a tenant from being admitted, or lets them on again. What others are told leaves out a tenant
-// that is paused so, and not one whose pool is paused elsewhere (TestExpectBesideAPausedTenant). The error is that of
-// [live.Pool.ChangePool], if the policy has no pools.
+// that is paused, whether so or by [live.Pool.ChangePool]: then from a second on in which others were admitted before it
+// (TestExpectBesideAPausedTenant, TestPausedElsewhere). The error is that of ChangePool, if the policy has no pools.
 func (d *Door) Pause(tenant string, paused bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,6 +74,12 @@ func (d *Door) Pause(tenant string, paused bool) error {
 	if err := d.pool.ChangePool(name, func(p *sojourn.Pool) { p.Paused = paused }); err != nil {
 		return err
 	}
+	d.setPaused(name, paused)
+	return nil
+}
+
+// setPaused enters that a pool is paused, or is not.
+func (d *Door) setPaused(name string, paused bool) {
 	if paused {
 		d.paused[name] = true
 	} else {
@@ -84,7 +91,16 @@ func (d *Door) Pause(tenant string, paused bool) error {
 		}
 		d.stand(t)
 	}
-	return nil
+}
+
+// askPaused looks up whether the pool of a tenant, or one around it, is paused, which others than the door may say as well.
+func (d *Door) askPaused(name string) {
+	for i := len(name); i > 0; i = strings.LastIndexByte(name[:i], '/') {
+		p, ok := d.pool.Settings(name[:i])
+		if paused := ok && p.Paused; paused != d.paused[name[:i]] {
+			d.setPaused(name[:i], paused)
+		}
+	}
 }
 
 // SetWeight changes the share of a tenant relative to others, which is 1 at first. The errors are those of Pause, and one for a weight out
