@@ -42,9 +42,8 @@ func proxy(server string, inFlight int) (*door.Door, http.Handler, error) {
 		Tenant: func(r *http.Request) string {
 			return fmt.Sprintf("%.6x", sha256.Sum256([]byte(r.Header.Get("Authorization"))))
 		},
-		Session:    func(r *http.Request) string { return r.Header.Get("X-Session-ID") },
-		Exempt:     func(r *http.Request) bool { return r.Method == http.MethodGet }, // models, health
-		MaxWaiting: 1000,
+		Session: func(r *http.Request) string { return r.Header.Get("X-Session-ID") },
+		Exempt:  func(r *http.Request) bool { return r.Method == http.MethodGet }, // models, health
 	})
 	if err = cmp.Or(wrong, err); err != nil {
 		return nil, nil, err
