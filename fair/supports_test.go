@@ -30,8 +30,8 @@ func TestFairSupportsWhatAllPoolsSupport(t *testing.T) {
 		{"td", map[string]fair.Pool{"a": in(newTD)}, held | attempts | parallel | speed | open},
 		{"mars below", map[string]fair.Pool{"a/b/c": in(newMARS)}, held | attempts | parallel | speed | open},
 		{"every other pool", map[string]fair.Pool{"": in(newTD), "a": {}}, held | attempts | parallel | speed | open},
-		{"fifo and rtmr", map[string]fair.Pool{"a": in(constructors.FIFO.With(fifo.Options{})), "b": in(newRTMR)}, attempts},
-		{"rtmr and td", map[string]fair.Pool{"a": in(newRTMR), "b": in(newTD)}, attempts},
+		{"fifo and rtmr", map[string]fair.Pool{"a": in(constructors.FIFO.With(fifo.Options{})), "b": in(newRTMR)}, attempts | parallel},
+		{"rtmr and td", map[string]fair.Pool{"a": in(newRTMR), "b": in(newTD)}, attempts | parallel},
 		{"an unknown one", map[string]fair.Pool{"a": in(func() sojourn.Policy {
 			p := constructors.FIFO.With(fifo.Options{})()
 			return silent{p, p.(sojourn.Seeker)}
