@@ -24,6 +24,7 @@ var ruleEdits = []struct {
 	{"levels by told lengths", []edit{{"leastwork/work.go", "case used && doubt != useless && b.useRank:", "case used && doubt != useless && b.useRank && false:"}}},
 	{"told times have to be good as a rank", []edit{{"leastwork/work.go", "doubt != useless && b.useRank:", "doubt != useless:"}}},
 	{"wide jobs are known by their first task", []edit{{"leastwork/work.go", "3*u.Num < u.Den", "false && 3*u.Num < u.Den"}}},
+	{"of tasks that run together, as many as run on", []edit{{"leastwork/leastwork.go", "ph.typical || ph.samples >= uint64(j.Phase(i).Running())", "true"}}},
 	{"the last tasks, if nobody else waits", []edit{{"leastwork/work.go", "case p.unopposed(j, side) &&", "case false && p.unopposed(j, side) &&"}}},
 	{"slots out of turn count for jobs that are due", []edit{{"leastwork/leastwork.go", ", Counted: true", ""}}},
 	{"sqrt(r+1)", []edit{{"leastwork/leastwork.go", "weigh(work, side.Running(), spread, j.Weight())", "weigh(work, side.Running(), false && spread, j.Weight())"}}},
