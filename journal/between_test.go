@@ -377,6 +377,34 @@ func TestFollowUnreadable(t *testing.T) {
 	}
 }
 
+// Some reads fail while a standby takes over, whichever they are: what was written since it last looked is not lost.
+func TestTakeoverMissesReads(t *testing.T) {
+	for i := range 12 * 8 {
+		k, n := i/8, 1+i%8
+		leader, standby := follows(t, Options{})
+		worked(t, leader.Keep("a", []byte("x")))
+		worked(t, leader.Write())
+		_ = standby.Follow()
+		worked(t, leader.Keep("b", []byte("y")))
+		want := all(leader)
+		worked(t, leader.Close())
+		x := &ill{}
+		calls := 0
+		x.shared = standby.log.store.(shared)
+		standby.standby.store, standby.log.store = &between{x, func() { x.ill = k <= calls && calls < k+n; calls++ }}, x
+		for tries := 0; standby.Follow() != nil; tries++ {
+			if tries > mostPause {
+				t.Fatalf("%d reads from %d on fail: it does not lead", n, k)
+			}
+		}
+		x.ill = false
+		if got := all(standby); got != want {
+			t.Errorf("%d reads from %d on fail: it has\n%s\nwant\n%s", n, k, got, want)
+		}
+		worked(t, standby.Close())
+	}
+}
+
 // A state that cannot be read is not read at every call.
 func TestFollowReadsSeldomInVain(t *testing.T) {
 	dir := t.TempDir()
