@@ -75,9 +75,12 @@ func TestMetricsOfPools(t *testing.T) {
 			<-done
 			return r.Body.String()
 		}
+		for range 5 {
+			l.newPodIn("b", nil) // the youngest
+		}
 		text := scrape()
 		for _, want := range []string{
-			`sojourn_waiting_pods{pool="b"} 1`,
+			`sojourn_waiting_pods{pool="b"} 6`,
 			`sojourn_waiting_pods{pool="x\"}\ny\\"} 1`,
 			`sojourn_longest_wait_seconds{pool="b"} 1`,
 			`sojourn_wait_seconds_bucket{pool="a",le="0.01"} 10`,

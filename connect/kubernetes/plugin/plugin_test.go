@@ -527,6 +527,9 @@ func TestMetrics(t *testing.T) {
 		s.job("waits", "a", 7, 7, 1, time.Hour)
 		s.pass(time.Minute)
 		s.job("late", "b", 2, 2, 1, time.Hour)
+		for i := range 5 {
+			s.job(fmt.Sprint("late", i), "a", 1, 1, 1, time.Hour)
+		}
 		s.pass(30 * time.Second)
 		all, err := r.Gather()
 		if err != nil {
@@ -542,7 +545,7 @@ func TestMetrics(t *testing.T) {
 				got[name] = m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
 			}
 		}
-		want := map[string]float64{"sojourn_waiting_pods a batch": 7, "sojourn_waiting_pods b batch": 2,
+		want := map[string]float64{"sojourn_waiting_pods a batch": 12, "sojourn_waiting_pods b batch": 2,
 			"sojourn_longest_wait_seconds a batch": 90, "sojourn_longest_wait_seconds b batch": 30, "sojourn_wait_seconds a batch": 4}
 		if !maps.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
@@ -594,16 +597,32 @@ func TestMetricsOfManyPools(t *testing.T) {
 	})
 }
 
-// A pod that misses again and again before its shape has a reason is noted once.
+// A pod that misses again and again before its shape has a reason is noted once, and anew after it was in flight.
 func TestUnsaidOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, "policy: fifo", 4)
 		s.silent = true
 		s.job("large", "a", 1, 1, 9, time.Hour)
 		s.pass(800 * time.Millisecond)
-		defer s.look()()
+		on := s.look()
 		if n := len(s.p.core.unsaid); n != 1 || s.misses < 3 {
 			t.Errorf("after %d misses of one pod, %d are noted, want 3 misses at least and one", s.misses, n)
+		}
+		on()
+		s.deaf = true // so that it is in flight for long, and is not noted then
+		flew := 0
+		for range 60 {
+			s.pass(time.Second)
+			on := s.look()
+			if n := len(s.p.core.unsaid); s.p.core.pods["large-1"].state == picked {
+				flew++
+			} else if n != 1 {
+				t.Errorf("%d are noted, want one, which waits again", n)
+			}
+			on()
+		}
+		if flew < 3 || flew > 57 {
+			t.Errorf("the pod was in flight for %d s of 60", flew)
 		}
 	})
 }

@@ -98,6 +98,7 @@ type job struct {
 	tolerations []corev1.Toleration
 	tolerates   uint64  // taints of nodes
 	needs       amounts // of the room and its parts
+	divided     bool    // these are right, unless there are other taints or parts
 
 	blocked bool         // there was no room for its next pod, and its tasks are held
 	since   sojourn.Time // when

@@ -64,6 +64,7 @@ type room struct {
 	stale    bool               // something of these has changed
 	other    bool               // nodes or the quota have
 	mixed    bool               // what Jobs request or tolerate has
+	taints   []corev1.Taint     // of all nodes
 	parts    []uint64           // taints that are tolerated; all are in the first
 	space    sums               // the room, and its parts
 	used     sums               // what Jobs occupy of it
@@ -237,30 +238,40 @@ func in(name corev1.ResourceName, part int) corev1.ResourceName {
 
 // divide finds the parts of the room: the nodes whose taints some jobs tolerate that do not tolerate all.
 func (c *core) divide() {
-	r := c.room
-	var all []corev1.Taint
+	r, known := c.room, map[corev1.Taint]bool{}
 	for _, n := range r.nodes { //sojourn:unordered
-		all = append(all, n.taints...)
+		for _, t := range n.taints {
+			known[t] = true
+		}
 	}
-	slices.SortFunc(all, func(a, b corev1.Taint) int { return strings.Compare(a.ToString(), b.ToString()) })
-	all = slices.Compact(all)
+	all := slices.SortedFunc(maps.Keys(known), func(a, b corev1.Taint) int { return strings.Compare(a.ToString(), b.ToString()) })
 	all = all[:min(len(all), 64)]
+	same := slices.Equal(all, r.taints)
 	for _, n := range r.nodes { //sojourn:unordered
 		n.bits = mask(all, func(t *corev1.Taint) bool { return slices.Contains(n.taints, *t) })
 	}
 	var parts []uint64
+	every := mask(all, func(*corev1.Taint) bool { return true })
 	for _, j := range c.jobs { //sojourn:unordered
-		j.tolerates = mask(all, func(t *corev1.Taint) bool {
-			return v1helper.TolerationsTolerateTaint(klog.Background(), j.tolerations, t, true) || j.asks[corev1.ResourceName(t.Key)] > 0
-		})
-		if j.tolerates != mask(all, func(*corev1.Taint) bool { return true }) {
+		if !same || !j.divided {
+			j.tolerates = mask(all, func(t *corev1.Taint) bool {
+				return v1helper.TolerationsTolerateTaint(klog.Background(), j.tolerations, t, true) || j.asks[corev1.ResourceName(t.Key)] > 0
+			})
+		}
+		if j.tolerates != every {
 			parts = append(parts, j.tolerates)
 		}
 	}
 	slices.Sort(parts)
 	parts = slices.Compact(parts)
-	r.parts = append([]uint64{^uint64(0)}, parts[:min(len(parts), apart)]...)
+	parts = append([]uint64{^uint64(0)}, parts[:min(len(parts), apart)]...)
+	same = same && slices.Equal(parts, r.parts)
+	r.taints, r.parts = all, parts
 	for _, j := range c.jobs { //sojourn:unordered
+		if same && j.divided {
+			continue
+		}
+		j.divided = true
 		needs := amounts{}
 		for i, tolerated := range r.parts {
 			for name, q := range j.asks { //sojourn:unordered
@@ -325,7 +336,7 @@ func (c *core) need(j *job, o *batchv1.Job) {
 	}
 	spec := &o.Spec.Template.Spec
 	if asks := needsOf(spec); !maps.Equal(j.asks, asks) || !reflect.DeepEqual(j.tolerations, spec.Tolerations) {
-		j.asks, j.tolerations, j.told = asks, spec.Tolerations, false
+		j.asks, j.tolerations, j.told, j.divided = asks, spec.Tolerations, false, false
 		c.room.stale, c.room.mixed = true, true
 	}
 }
