@@ -140,7 +140,8 @@
 // 2 % of the slots are free. A job of known length leaves about 1 % at most, and almost nothing if its
 // tasks are shorter than those of most.
 //
-// A phase of unknown length is known once a task of it has finished. u is then the part of the tasks that voted that took less than the mean
+// A phase of unknown length is known once a task of it has ended and no more of its tasks run than have finished: the first to end of many are
+// the shortest (TestTheShortestTasksOfManyAreNotTypical). u is then the part of the tasks that voted that took less than the mean
 // one of the phase, where those of its octave count half, and the second line holds if u < 1/3. Without that, a wide job of short
 // tasks goes on one task at a time while long ones hold the other slots. With u < 1/2, phases of middling tasks fill the reserve,
 // and jobs of several short tasks find it taken (TestAWideJobIsKnownByItsFirstTask).

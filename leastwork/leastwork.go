@@ -154,6 +154,7 @@ func (p *Policy) report(ev *sojourn.Event, c ledger.Change[jobData]) (changed ch
 			took = ev.At.Sub(c.Start)
 		}
 		ph.samples++
+		ph.typical = ph.typical || ph.samples >= uint64(j.Phase(i).Running())
 		ph.took = ph.took.Add(wide.From64(uint64(took)))
 		ph.sampled = ph.sampled.Add(wide.From64(uint64(told)))
 		if ph.samples == 1 {

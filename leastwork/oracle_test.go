@@ -48,6 +48,7 @@ type oraclePhase struct {
 	pending, done map[int]bool
 	samples       int
 	took, sampled float64
+	typical       bool // at the end of a task, as many have finished as ran on
 	since         time.Duration
 	work          float64 // when it was filed
 }
@@ -344,9 +345,9 @@ func (o *oracle) file(j *oracleJob, ph *oraclePhase) {
 }
 
 // shorter returns the part of the tasks that voted in lower octaves than the mean task that has finished of a phase, those of
-// its octave by half; 1 if none has.
+// its octave by half; 1 if those are not typical.
 func (o *oracle) shorter(ph *oraclePhase) (u float64) {
-	if ph.samples == 0 {
+	if !ph.typical {
 		return 1
 	}
 	own := math.Floor(math.Log2(math.Floor(ph.took / float64(ph.samples))))
@@ -560,6 +561,9 @@ func (t *trial) end(s *oracleSlot, kind sojourn.EventKind) {
 		told := float64(ph.spec.EstimateOf(i))
 		ph.done[i] = true
 		ph.samples++
+		if ph.running() <= ph.samples {
+			ph.typical = true
+		}
 		ph.took += float64(took)
 		ph.sampled += told
 		if !ph.told() {

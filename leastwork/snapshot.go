@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 9} }
+func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 10} }
 
 // AppendBinary implements [sojourn.Snapshotter].
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
@@ -53,6 +53,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 
 func (ph *phase) save(w *snapshot.Writer) {
 	w.Uint(ph.samples)
+	w.Bool(ph.typical)
 	ph.took.Save(w)
 	ph.sampled.Save(w)
 	w.Int(ph.since)
@@ -62,7 +63,8 @@ func (ph *phase) save(w *snapshot.Writer) {
 }
 
 func (ph *phase) restore(r *snapshot.Reader, now sojourn.Time) {
-	ph.samples = r.Below(1 << 62)
+	ph.samples, ph.typical = r.Below(1<<62), r.Bool()
+	r.Check(ph.samples > 0 || !ph.typical, "no task has finished, and it is typical")
 	ph.took, ph.sampled = wide.Restore128(r), wide.Restore128(r)
 	r.Check(ph.took.Hi < 1<<32 && ph.sampled.Hi < 1<<32, "times of tasks are out of range")
 	ph.since = r.Int()

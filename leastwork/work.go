@@ -69,6 +69,10 @@ type phase struct {
 	took    wide.Uint128
 	sampled wide.Uint128 // what they were told to take; samples where nothing is told
 
+	// Finished attempts have been as many as those that ran on, at the end of one. Before, they are the
+	// shortest of those that began together, and do not tell how long the others take.
+	typical bool
+
 	// When the oldest task started that runs, or one that was older and failed; in nanoseconds,
 	// and before time 0 where tasks were adopted. Meaningful while something of it runs.
 	since int64
@@ -230,7 +234,7 @@ func weigh(work wide.Uint128, running int, spread bool, weight uint64) wide.Uint
 
 // level returns at which level of the reserve a job is filed for slots of one class. Where told times
 // say which phases are long, it is at most 8: about half of the reserve. Else it is so for phases that are known to be
-// short, since their finished tasks were shorter than two thirds of the first tasks.
+// short, since their finished tasks, which are as many as ran beside them, were shorter than two thirds of the first tasks.
 func (p *Policy) level(j *ledger.Job[jobData], side *ledger.Side) int {
 	ph, running := &j.Data.phases[j.NextPhase(side)], side.Running()
 	b := p.beliefs.of(side.Class())
@@ -241,7 +245,7 @@ func (p *Policy) level(j *ledger.Job[jobData], side *ledger.Side) int {
 		return 0
 	case used && doubt != useless && b.useRank:
 		return told(rank, running)
-	case ph.samples > 0:
+	case ph.typical:
 		mean, _ := ph.took.QuoRem(wide.From64(ph.samples))
 		if u := b.seen.rank(time.Duration(mean.Lo)); 3*u.Num < u.Den {
 			return told(u, running)

@@ -1,6 +1,7 @@
 package visible_test
 
 import (
+	"context"
 	"encoding"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/leastwork"
+	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/research/baseline"
@@ -176,6 +178,18 @@ var texts = map[string]func(string) error{
 	"snapshot.DecodePool":  func(s string) error { _, err := snapshot.DecodePool([]byte(s)); return err },
 	"trace.ParseCluster":   func(s string) error { _, err := trace.ParseCluster(s); return err },
 	"Inputs.UnmarshalJSON": func(s string) error { return new(sojourn.Inputs).UnmarshalJSON([]byte(s)) },
+	"live.Pool.ChangePool": func(s string) error {
+		policy, err := fair.New(fair.Options{})
+		if err != nil {
+			return err
+		}
+		p, err := live.New(policy, live.Options{Slots: 1})
+		if err != nil {
+			return err
+		}
+		defer p.Close(context.Background())
+		return p.ChangePool(s, func(n *sojourn.Pool) { n.Weight = -1 })
+	},
 }
 
 // No error of a journal does, wherever its folder is and whatever is in its files.
