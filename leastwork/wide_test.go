@@ -97,8 +97,14 @@ func TestAWideJobIsKnownByItsFirstTask(t *testing.T) {
 			}
 			w.now += sojourn.Time(tc.takes)
 			w.finish(first[0])
-			if got := len(w.offer()); got != tc.start {
-				t.Errorf("%d tasks start once one has finished, want %d", got, tc.start)
+			started := w.offer()
+			if len(started) != tc.start {
+				t.Fatalf("%d tasks start once one has finished, want %d", len(started), tc.start)
+			}
+			w.now += sojourn.Time(tc.takes)
+			w.finish(started[0]) // more run on than have finished, but the first one ran alone
+			if got := len(w.offer()); got != 1 {
+				t.Errorf("%d tasks start once one of them has finished, want 1", got)
 			}
 		})
 	}
