@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -95,8 +96,8 @@ func TestKillLoop(t *testing.T) {
 	}
 }
 
-// Two processes have the folder, and either is killed again and again: the one that leads or the standby. Clients ask the one, and the other one if that does not answer or is a
-// standby. The same holds as of one process.
+// Two processes have the folder, and either is killed again and again: the one that leads or the standby. Clients ask the one that was not killed, though the one that is
+// started then may lead sooner, and does if the other one is slow. The same holds as of one process.
 func TestKillLoopOfTwo(t *testing.T) {
 	var other *process
 	jobs := soak(t, func(rng *rand.Rand, dir string, now *atomic.Pointer[process]) {
@@ -106,12 +107,28 @@ func TestKillLoopOfTwo(t *testing.T) {
 			time.Sleep(time.Duration(20+rng.IntN(100)) * time.Millisecond)
 			dies := &other
 			if lead := now.Load(); rng.IntN(3) > 0 {
-				now.Store(other) // it takes over
+				now.Store(other)
 				dies = &lead
 			}
 			_ = (*dies).cmd.Process.Kill()
 			_ = (*dies).cmd.Wait()
+			survives := now.Load().cmd.Process
+			slow := rng.IntN(3) == 0
+			if slow {
+				_ = survives.Signal(syscall.SIGSTOP)
+			}
 			other = start(t, dir)
+			if slow {
+				_ = survives.Signal(syscall.SIGCONT)
+			}
+		}
+		for end := time.Now().Add(patience); !leads(now.Load()); time.Sleep(5 * time.Millisecond) {
+			if leads(other) {
+				other = now.Swap(other)
+			} else if time.Now().After(end) {
+				t.Errorf("of two processes none leads after %v", patience)
+				return
+			}
 		}
 	})
 	if jobs < 2*kills {
@@ -121,6 +138,21 @@ func TestKillLoopOfTwo(t *testing.T) {
 	if err := other.cmd.Wait(); err != nil {
 		t.Errorf("the second process was told to end: %v, %s", err, &other.log)
 	}
+}
+
+// patience is for how long a service may give no answer.
+const patience = 2 * time.Minute
+
+var client = http.Client{Timeout: patience}
+
+// leads reports whether a process answers as the one that leads.
+func leads(p *process) bool {
+	res, err := client.Get(p.url + "/ended")
+	if err != nil {
+		return false
+	}
+	_ = res.Body.Close()
+	return res.StatusCode == http.StatusOK
 }
 
 // soak lets four clients submit jobs while something befalls the service, and checks what became of each job. It returns how many there
@@ -139,8 +171,12 @@ func soak(t *testing.T, befall func(*rand.Rand, string, *atomic.Pointer[process]
 			for n := 0; ; n++ {
 				q := request{fmt.Sprintf("%d-%d", c, n), string("abc"[rng.IntN(3)]), 1 + rng.IntN(4), rng.IntN(20)}
 				body, _ := json.Marshal(q)
-				for sent := 0; ; sent++ {
-					res, err := http.Post(now.Load().url+"/jobs", "application/json", bytes.NewReader(body))
+				for sent, begun := 0, time.Now(); ; sent++ {
+					if time.Since(begun) > 2*patience {
+						t.Errorf("no answer to %s, sent %d times", body, sent)
+						return
+					}
+					res, err := client.Post(now.Load().url+"/jobs", "application/json", bytes.NewReader(body))
 					if err == nil {
 						var a answer
 						err = json.NewDecoder(res.Body).Decode(&a)
@@ -172,7 +208,7 @@ func soak(t *testing.T, befall func(*rand.Rand, string, *atomic.Pointer[process]
 	befall(rng, dir, &now)
 	close(stop)
 	clients.Wait()
-	for deadline := time.Now().Add(2 * time.Minute); len(missing(told(t, dir), ids)) > 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); len(missing(told(t, dir), ids)) > 0 && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
 	}
 	p := now.Load()
@@ -184,7 +220,7 @@ func soak(t *testing.T, befall func(*rand.Rand, string, *atomic.Pointer[process]
 		if id+5000 < last {
 			continue
 		}
-		res, err := http.Get(fmt.Sprintf("%s/jobs/%d", p.url, id))
+		res, err := client.Get(fmt.Sprintf("%s/jobs/%d", p.url, id))
 		if err != nil {
 			t.Fatal(err)
 		}
