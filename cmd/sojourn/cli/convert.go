@@ -31,7 +31,8 @@ columns that were read are printed on stderr, in the form of --columns, which re
         that fails, --columns says which column is what. A row is a job, or with a column
         job the tasks of one:
           arrival, deadline    instants; unit ns, us, ms, s, min, h, or date, such as
-                               2025-01-31T15:04:05Z
+                               2025-01-31T15:04:05Z, or m/d/y or d/m/y, such as
+                               31/1/2025 15:04:05
           wait                 from the arrival to the start, in place of the arrival
           start, end           instants, in place of the duration
           duration             of each task; unit ns, ..., h, or text: 1m30s, 1-02:03:04

@@ -55,10 +55,13 @@ func (f field) length() bool {
 
 func (f field) amount() bool { return f == fieldTasks || f == fieldSlots }
 
-// The units of columns with text: dates, and lengths of time such as 1m30s or 1-02:03:04.
+// The units of columns with text: dates, whose year is first or whose month has a name, others by their order, and lengths of time
+// such as 1m30s or 1-02:03:04.
 const (
-	unitDate = "date"
-	unitText = "text"
+	unitDate       = "date"
+	unitMonthFirst = "m/d/y"
+	unitDayFirst   = "d/m/y"
+	unitText       = "text"
 )
 
 // units are the units of columns with numbers, in nanoseconds.
@@ -140,7 +143,7 @@ func candidate(f field, text string) Column {
 func unitsOf(f field) []string {
 	switch {
 	case f.instant():
-		return append(slices.Clone(unitNames), unitDate)
+		return append(slices.Clone(unitNames), unitDate, unitMonthFirst, unitDayFirst)
 	case f.length():
 		return append(slices.Clone(unitNames), unitText)
 	}

@@ -142,8 +142,8 @@ type tableReader struct {
 	*table
 	options *Conversion
 	zone    *time.Location
-	form    string // of the latest date
-	comma   bool   // is the decimal point
+	forms   map[string]string // of the latest date of each unit
+	comma   bool              // is the decimal point
 	slot    *big.Rat
 	most    int     // tasks of a job
 	speed   float64 // of a host, in floating-point operations a second; 0 is unknown
@@ -194,7 +194,7 @@ func (f *Conversion) readTables(in []Input, speed float64, stats *trace.Stats) i
 func newTableReader(f *Conversion) (*tableReader, error) {
 	r := &tableReader{
 		options: f, known: map[string]*logged{}, seen: map[run]bool{}, open: map[string]drop{}, texts: map[string]string{},
-		zone: time.UTC, form: dateForms[0], slot: big.NewRat(1, 1), most: maxJobTasks,
+		zone: time.UTC, forms: map[string]string{}, slot: big.NewRat(1, 1), most: maxJobTasks,
 	}
 	if f.Zone != "" {
 		zone, err := time.LoadLocation(f.Zone)
@@ -238,6 +238,14 @@ func (r *tableReader) read(from io.Reader, file string) error {
 	}
 }
 
+// hint says how such a log is made, if the format knows.
+func (r *tableReader) hint() string {
+	if r.export == "" {
+		return ""
+	}
+	return "; such a log is written by " + r.export
+}
+
 // begin finds out which of the format's tables the file is, and where its fields are.
 func (r *tableReader) begin(text *bufio.Reader) error {
 	list := tables[r.options.From]
@@ -246,7 +254,7 @@ func (r *tableReader) begin(text *bufio.Reader) error {
 	if first := strings.TrimLeft(string(first), " \t\r\n"); first != "" && (first[0] == '{' || first[0] == '[') {
 		i := slices.IndexFunc(list, func(t table) bool { return t.objects != nil })
 		if i < 0 {
-			return &placed{1, 1, fmt.Errorf("want %s, found JSON", r.options.From)}
+			return &placed{1, 1, fmt.Errorf("want %s, found JSON%s", r.options.From, r.hint())}
 		}
 		r.table = &list[i]
 	} else if r.objects != nil {
@@ -406,11 +414,7 @@ func (r *tableReader) bind() (ready, err error) {
 	}
 	has := func(f field) bool { return len(r.at[f]) > 0 }
 	missing := func(f field, also, example string) error {
-		hint := ""
-		if r.export != "" {
-			hint = "; such a log is written by " + r.export
-		}
-		return fmt.Errorf("there is no column %q%s; say which one it is, such as --columns %s; there are %s%s", f, also, example, strings.Join(quoted(titles), ", "), hint)
+		return fmt.Errorf("there is no column %q%s; say which one it is, such as --columns %s; there are %s%s", f, also, example, strings.Join(quoted(titles), ", "), r.hint())
 	}
 	switch {
 	case !has(fieldArrival) && !(has(fieldWait) && has(fieldStart)):

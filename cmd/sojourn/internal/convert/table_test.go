@@ -35,6 +35,11 @@ func TestFormsOfALog(t *testing.T) {
 		{"microseconds since 1970", "name,pool,submitted_at,took,tasks\na,x,1772355600000000,1.5,2\nb,y,1772355660000000,90,1\n"},
 		{"RFC 3339", "name,pool,submitted_at,took,tasks\na,x,2026-03-01T09:00:00Z,1.5s,2\nb,y,2026-03-01T10:01:00+01:00,1m30s,1\n"},
 		{"local time with and without a zone", "name,pool,created,elapsed,tasks\na,x,2026-03-01 09:00:00,00:01.5,2\nb,y,2026-03-01 04:01:00 -0500,00:01:30,1\n"},
+		{"lengths of pandas and Python", "name,pool,created,elapsed,tasks\na,x,2026-03-01 09:00:00,0 days 00:00:01.500000,2\nb,y,2026-03-01 09:01:00,\"0 day, 0:01:30\",1\n"},
+		{"lengths of ISO 8601", "name,pool,created,elapsed,tasks\na,x,2026-03-01 09:00:00,PT1.5S,2\nb,y,2026-03-01 09:01:00,P0DT1M30S,1\n"},
+		{"lengths in words of Go, with spaces", "name,pool,created,elapsed,tasks\na,x,2026-03-01 09:00:00,1.5s,2\nb,y,2026-03-01 09:01:00,1m 30s,1\n"},
+		{"dates whose month has a name", "name,pool,created,elapsed,tasks\na,x,Sun Mar  1 09:00:00 2026,1.5s,2\nb,y,\"Sun, 01 Mar 2026 09:01:00 GMT\",90s,1\n"},
+		{"dates of web servers", "name,pool,created,elapsed,tasks\na,x,01/Mar/2026:09:00:00 +0000,1.5s,2\nb,y,01/Mar/2026:10:01:00 +0100,90s,1\n"},
 		{"start and end", "name,pool,created,started,finished,tasks\na,x,2026-03-01 09:00,2026-03-01 09:00:01.5,2026-03-01 09:00:03,2\nb,y,2026-03-01 09:01,2026-03-01 09:01:00,2026-03-01 09:02:30,1\n"},
 		{"a wait", "name,pool,wait,start,end,tasks\na,x,10,10,11.5,2\nb,y,5,65,155,1\n"},
 		{"rows that ran no more", "name,pool,submit,start,end,state,tasks\na,x,0,0,1.5,FAILED,2\nb,y,60,60,150,CANCELLED by 7,1\nc,y,60,Unknown,Unknown,PENDING,1\nc,y,60,60,None,RUNNING,1\nc,y,Unknown,60,70,,1\nc,y,60,70,60,,1\nc,y,60,60,70,,0\nc,y,60,60,60,CANCELLED,1\n"},
@@ -82,6 +87,9 @@ func TestMessagesOfLogs(t *testing.T) {
 		{"csv", "\x1f\x8b\x08\x00", Conversion{}, "log:1:1: gzip: "},
 		{"csv", "arrival,duration\n\xff,1\n", Conversion{}, "log:2:1: invalid UTF-8: convert the file first"},
 		{"csv", "{\"a\":1}", Conversion{}, "log:1:1: want csv, found JSON"},
+		{"sacct", "{\"jobs\":[]}", Conversion{}, "log:1:1: want sacct, found JSON; such a log is written by sacct -a -X -P"},
+		{"csv", "arrival,duration\n01/31/2025 10:00:00,1\n", Conversion{}, "want a date such as 2025-01-31T15:04:05Z, or a unit that says what is first, m/d/y or d/m/y, found \"01/31/2025 10:00:00\""},
+		{"csv", "arrival,duration\n01/31/2025 10:00:00,1\n", Conversion{Columns: Columns{{fieldArrival, "arrival", unitDayFirst}}}, "log:2:1: arrival: want a date such as 31/1/2025 15:04:05, found \"01/31/2025 10:00:00\""},
 		{"csv", "name,num_gpu,creation_time,deletion_time,scheduled_time\n", Conversion{}, "it has the columns of --from alibaba-gpu"},
 		{"csv", "arrival,duration\n-5,1\n", Conversion{KeepTimes: true}, "log:2:1: --keep-times: it arrives before the zero"},
 		{"csv", "arrival,duration\n1,1\n", Conversion{Pool: "user"}, "--pool user: there is no column for it; --columns user=TITLE names one"},
@@ -211,6 +219,22 @@ func TestRowsAgainstOracle(t *testing.T) {
 	})
 }
 
+// Dates whose month or day is first need a unit that says so, and mean what it says.
+func TestOrderOfDates(t *testing.T) {
+	for _, tc := range []struct{ unit, first, then string }{
+		{"m/d/y", "03/01/2026 09:00:00", "3/1/2026 9:01 AM"},
+		{"m/d/y", "3/1/2026 09:00", "3/1/2026, 9:01:00 AM"},
+		{"d/m/y", "01/03/2026 09:00:00", "1/3/2026, 09:01:00"},
+		{"d/m/y", "1/3/2026", "01/03/2026 00:01"},
+	} {
+		text := fmt.Sprintf("at,took\n%q,1\n%q,1\n", tc.first, tc.then)
+		_, got, err := converted(Conversion{From: "csv", Columns: Columns{{fieldArrival, "at", tc.unit}, {fieldDuration, "took", "s"}}}, "log.csv", text)
+		if want := "{\"id\":1,\"at\":0,\"phases\":[{\"tasks\":1,\"time\":1}]}\n{\"id\":2,\"at\":60,\"phases\":[{\"tasks\":1,\"time\":1}]}\n"; err != nil || got != want {
+			t.Errorf("%v: %v, got\n%s", tc, err, got)
+		}
+	}
+}
+
 // A length that a clock shows is read to the second.
 func TestClock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -228,6 +252,19 @@ func TestClock(t *testing.T) {
 	for text, want := range map[string]int64{"1-02": 93600e9, "1-02:03": 93780e9, "02:03": 123e9, "00:00:01.5": 1.5e9, "100:00:00": 360000e9} {
 		if got, ok := clock(text); !ok || got != want {
 			t.Errorf("%s: %d %v, want %d", text, got, ok, want)
+		}
+	}
+	for text, want := range map[string]int64{
+		"1 days 02:03:04": 93784e9, "1 day, 2:03:04.5": 93784.5e9, "2 days": 172800e9, "0 days 00:00:00": 0,
+		"P1D": 86400e9, "PT1H": 3600e9, "PT0S": 0, "P1DT2H3M4.5S": 93784.5e9, "PT1M0.25S": 60.25e9,
+	} {
+		if got, ok := clock(clockOf(text)); !ok || got != want {
+			t.Errorf("%s: %d %v, want %d", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"P", "PT", "PT5", "P3", "P1M", "P1Y", "P1W", "PT1S1M", "-PT1S", "PT-1S", "1 dayx", "-1 days +23:00:00", "1 days,", "x days"} {
+		if got, ok := clock(clockOf(text)); ok {
+			t.Errorf("%q is %d", text, got)
 		}
 	}
 	for _, text := range []string{"", "1", "1:2:3:4", "-1:00", "1-", "a:00", "1-2-3", "00:00:00.", "1:-1"} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -72,43 +73,64 @@ func nanoseconds(text, unit string, comma bool) (int64, error) {
 	return twice.Int64(), nil
 }
 
-// dateForms are the forms of dates. Fractions of seconds may follow the seconds in all of them.
-var dateForms = []string{
-	time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z0700", "2006-01-02 15:04:05 Z0700",
-	"2006-01-02 15:04:05 Z07:00", "2006-01-02T15:04:05Z07", "2006-01-02 15:04:05Z07", "2006-01-02T15:04:05", "2006-01-02 15:04:05",
-	"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04", "2006/01/02 15:04:05", "02.01.2006 15:04:05", "2006-01-02",
+// dateForms are the forms of dates of each unit. Fractions of seconds may follow the seconds in all of them.
+var dateForms = map[string][]string{
+	unitDate: {
+		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z0700", "2006-01-02 15:04:05 Z0700",
+		"2006-01-02 15:04:05 Z07:00", "2006-01-02T15:04:05Z07", "2006-01-02 15:04:05Z07", "2006-01-02T15:04:05", "2006-01-02 15:04:05",
+		"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04", "2006/01/02 15:04:05", "2006/01/02 15:04", "02.01.2006 15:04:05", "02.01.2006 15:04",
+		"2006-01-02", time.ANSIC, time.RFC1123Z, "Mon, 02 Jan 2006 15:04:05Z", "02 Jan 2006 15:04:05", "02-Jan-2006 15:04:05",
+		"02/Jan/2006:15:04:05 -0700", "Jan 2, 2006 15:04:05", "Jan 2, 2006, 3:04:05 PM", "Jan 2, 2006 3:04 PM",
+	},
+	unitMonthFirst: {"1/2/2006 15:04:05", "1/2/2006 15:04", "1/2/2006 3:04:05 PM", "1/2/2006 3:04 PM", "1/2/2006, 3:04:05 PM", "1/2/2006"},
+	unitDayFirst:   {"2/1/2006 15:04:05", "2/1/2006 15:04", "2/1/2006 3:04:05 PM", "2/1/2006 3:04 PM", "2/1/2006, 15:04:05", "2/1/2006"},
 }
 
 // date reads a date, in nanoseconds since 1970. One without a zone is in that of the reader.
-func (r *tableReader) date(text string) (int64, error) {
+func (r *tableReader) date(text, unit string) (int64, error) {
 	plain := text
 	if rest, ok := strings.CutSuffix(plain, " UTC"); ok {
 		plain = rest + "Z"
 	} else if rest, ok := strings.CutSuffix(plain, " GMT"); ok {
 		plain = rest + "Z"
 	}
-	for i := range len(dateForms) + 1 {
-		form := r.form // that of the date before
-		if i > 0 {
-			form = dateForms[i-1]
-		}
+	try := func(form string) (time.Time, bool) {
 		t, err := time.ParseInLocation(form, plain, r.zone)
-		if err != nil {
-			continue
-		}
-		r.form = form
-		if year := t.Year(); year < 1678 || year > 2261 {
-			return 0, fmt.Errorf("%q is out of range: want a year from 1678 to 2261", short(text))
-		}
-		return t.UnixNano(), nil
+		return t, err == nil
 	}
-	return 0, fmt.Errorf("want a date such as 2025-01-31T15:04:05Z or 2025-01-31 15:04:05, found %q; --zone says where clocks without a zone are", short(text))
+	form := r.forms[unit] // that of the date before
+	t, ok := try(form)
+	for i := 0; !ok; i++ {
+		if i == len(dateForms[unit]) {
+			return 0, fmt.Errorf("want %s, found %q; --zone says where clocks without a zone are", wantDate(text, unit), short(text))
+		}
+		form = dateForms[unit][i]
+		t, ok = try(form)
+	}
+	r.forms[unit] = form
+	if year := t.Year(); year < 1678 || year > 2261 {
+		return 0, fmt.Errorf("%q is out of range: want a year from 1678 to 2261", short(text))
+	}
+	return t.UnixNano(), nil
+}
+
+// wantDate says which dates a unit has, and which unit another one may have.
+func wantDate(text, unit string) string {
+	switch {
+	case unit == unitMonthFirst:
+		return "a date such as 1/31/2025 15:04:05 or 1/31/2025 3:04 PM"
+	case unit == unitDayFirst:
+		return "a date such as 31/1/2025 15:04:05"
+	case len(text) > 2 && strings.Contains(text[:3], "/"):
+		return "a date such as 2025-01-31T15:04:05Z, or a unit that says what is first, m/d/y or d/m/y"
+	}
+	return "a date such as 2025-01-31T15:04:05Z or 2025-01-31 15:04:05"
 }
 
 // instant reads an instant, in nanoseconds since some zero of the log.
 func (r *tableReader) instant(text, unit string) (int64, error) {
-	if unit == unitDate {
-		return r.date(text)
+	if _, ok := dateForms[unit]; ok {
+		return r.date(text, unit)
 	}
 	return nanoseconds(text, unit, r.comma)
 }
@@ -118,14 +140,31 @@ func (r *tableReader) length(text, unit string) (int64, error) {
 	if unit != unitText {
 		return nanoseconds(text, unit, r.comma)
 	}
-	if ns, ok := clock(text); ok {
+	if ns, ok := clock(clockOf(text)); ok {
 		return ns, nil
 	}
-	d, err := time.ParseDuration(text)
+	d, err := time.ParseDuration(strings.ReplaceAll(text, " ", ""))
 	if err != nil {
 		return 0, fmt.Errorf("want a length of time such as 90s, 1h30m or 1-02:03:04 (days-hours:minutes:seconds), found %q", short(text))
 	}
 	return int64(d), nil
+}
+
+// days are lengths as pandas and Python write them: 1 days 02:03:04, 1 day, 2:03:04.
+var days = regexp.MustCompile(`^(\d+) days?(?:,? (\d.*))?$`)
+
+// iso are those of ISO 8601, as far as they have no years, months and weeks: P1DT2H3M4.5S.
+var iso = regexp.MustCompile(`^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$`)
+
+// clockOf returns such lengths as clock reads them, and other texts as they are.
+func clockOf(text string) string {
+	if m := days.FindStringSubmatch(text); m != nil {
+		return m[1] + "-" + cmp.Or(m[2], "0")
+	}
+	if m := iso.FindStringSubmatch(text); m != nil && strings.IndexByte("DHMS", text[len(text)-1]) >= 0 {
+		return cmp.Or(m[1], "0") + "-" + cmp.Or(m[2], "0") + ":" + cmp.Or(m[3], "0") + ":" + cmp.Or(m[4], "0")
+	}
+	return text
 }
 
 // clock reads [D-][HH:]MM:SS[.ffffff], or D-HH.
