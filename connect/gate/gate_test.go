@@ -620,7 +620,7 @@ func TestDearList(t *testing.T) {
 		cancel()
 		wg.Wait()
 		workers.Wait()
-		if most := 3 + int(time.Since(start)+20*22*time.Second+time.Minute)/int(80*time.Second); d.lists > most || d.lists < most/2 {
+		if most := 3 + int((time.Since(start)+20*22*time.Second+time.Minute)/(80*time.Second)); d.lists > most || d.lists < most/2 {
 			t.Errorf("%d listings, want %d", d.lists, most)
 		}
 	})
