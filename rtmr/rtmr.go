@@ -192,8 +192,8 @@ func (p *Policy) attemptEnded(ev *sojourn.Event, c *ledger.Change[data]) {
 		p.relieved() // it may have been stuck
 	}
 	if ev.Kind != sojourn.TaskFinished {
-		if ev.Kind == sojourn.TaskFailed || ev.At > c.Start || c.SlotGone {
-			p.broken(byFailure)
+		if p.refile(j); ev.Kind == sojourn.TaskFailed || ev.At > c.Start || c.SlotGone || p.choose(c.Slot.Class) != j {
+			p.broken(byFailure) // else the slot is offered to j again, as if nothing had happened
 		}
 		return
 	}

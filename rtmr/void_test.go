@@ -167,6 +167,24 @@ func TestRefusedOnASlotThatLeaves(t *testing.T) {
 	}
 }
 
+// Job 1 runs on one of two map slots until 10, its deadline, when job 2 is accepted ahead of it at the same instant: its four maps of 1 are to
+// run on the other slot until 4. Then the attempt of job 1 turns out never to have started. Its slot is not left to job 2 until 2.
+func TestRefusedBehindANewPromise(t *testing.T) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		w := small(t, Options{Booking: booking}, 2, 0)
+		w.arrive(exact(1, 10, 1, 10, 0, 0))
+		a, _ := w.p.Assign(0)
+		if !w.arrive(exact(2, 4, 4, 1, 0, 0)) {
+			t.Fatalf("%v: job 2 is refused", booking)
+		}
+		w.must(sojourn.Event{Kind: sojourn.TaskRefused, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+		w.offer()
+		if w.run(); w.missed > 0 {
+			t.Errorf("%v: jobs 1 and 2 end at %d and %d, want 10 and 4", booking, w.job(1).finish, w.job(2).finish)
+		}
+	}
+}
+
 // A question in between makes no difference. Job 1 is void as soon as its second map is
 // held, and its first map is adopted at the same instant.
 func TestAskingLeavesNoTrace(t *testing.T) {
