@@ -113,15 +113,17 @@ func (j *Journal) close() error {
 	j.log.failed.Store(true)
 	l := &j.log
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	for l.busy || l.making {
 		l.cond.Wait()
 	}
+	last := l.err == nil && err == nil
 	if l.err == nil {
-		if err == nil {
-			err = l.write(nil, true) // that all is synced: damage can then be told from a torn write
-		}
 		l.err = visible.Errorf("journal: %w", ErrClosed)
+	}
+	l.busy = true // for ever. The lock is free, since the store may not answer
+	l.mu.Unlock()
+	if last {
+		err = l.write(nil, true) // that all is synced: damage can then be told from a torn write
 	}
 	if e := l.store.Close(); err == nil {
 		err = e

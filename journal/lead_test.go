@@ -406,6 +406,58 @@ func TestCloseOfASilentStore(t *testing.T) {
 	}
 }
 
+// A fading store answers some calls more, and then nothing until it is let go.
+type fading struct {
+	Store
+	left int
+	wait chan struct{}
+}
+
+func (s *fading) call() {
+	if s.left--; s.left < 0 {
+		<-s.wait
+	}
+}
+
+func (s *fading) Append(segment uint64, data []byte) error {
+	s.call()
+	return s.Store.Append(segment, data)
+}
+
+func (s *fading) Sync(segment uint64) error {
+	s.call()
+	return s.Store.Sync(segment)
+}
+
+func (s *fading) Close() error {
+	s.call()
+	return s.Store.Close()
+}
+
+// Close gives up whichever call of the store is not answered, also the last ones, which write that all is synced, and close it.
+func TestCloseOfAStoreThatFallsSilent(t *testing.T) {
+	silent := 0
+	for answers, more := 0, true; more; answers++ {
+		synctest.Test(t, func(t *testing.T) {
+			s := &fading{folderStore(t), 1 << 30, make(chan struct{})}
+			j := opened(t, s, newFIFO(t), Options{})
+			worked(t, j.Keep("k", []byte("x")))
+			s.left = answers
+			if more = j.Close() != nil; more {
+				silent++
+			}
+			if err := j.Keep("late", nil); err == nil {
+				t.Errorf("after %d answers and Close, Keep does not fail", answers)
+			}
+			close(s.wait)
+			synctest.Wait()
+		})
+	}
+	if silent != 5 {
+		t.Errorf("Close has waited for %d calls in vain, want 5: two records and their syncs, and to close", silent)
+	}
+}
+
 // A slow store needs nine seconds for each call.
 type slow struct{ Store }
 
