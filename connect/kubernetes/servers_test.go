@@ -343,7 +343,10 @@ func TestServerStops(t *testing.T) {
 	for i := range 2 {
 		r.await("map", func(j *batchv1.Job) bool { return j.Status.Succeeded >= int32(50*(i+1)) })
 		h.cluster.Stop(kubetest.APIServer)
-		for before := failed.Load(); failed.Load() < before+5; time.Sleep(10 * time.Millisecond) {
+		for before, end := failed.Load(), time.Now().Add(patience); failed.Load() < before+5; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("nobody asks the server that is gone")
+			}
 		}
 		if err := h.cluster.Restart(t.Context(), kubetest.APIServer); err != nil {
 			t.Fatal(err)

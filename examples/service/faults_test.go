@@ -157,8 +157,8 @@ func TestFaults(t *testing.T) {
 					signal = syscall.SIGTERM
 				}
 				_ = p.cmd.Process.Signal(signal)
-				err := p.cmd.Wait()
-				if log := p.log.String(); strings.Contains(log, "panic:") || strings.Contains(log, "DATA RACE") || what == "kill" && err.Error() != "signal: killed" {
+				err := p.end()
+				if log := p.log.String(); strings.Contains(log, "panic:") || strings.Contains(log, "DATA RACE") || what == "kill" && fmt.Sprint(err) != "signal: killed" {
 					t.Errorf("the service ended by itself: %v, %s", err, log)
 				}
 				now.Store(start(t, dir, faulty+"=1"))

@@ -45,6 +45,13 @@ type process struct {
 	log bytes.Buffer // read it when the process has ended
 }
 
+// end waits for a process that was told to end. One that does not is killed.
+func (p *process) end() error {
+	late := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
+	defer late.Stop()
+	return p.cmd.Wait()
+}
+
 // start starts the command. A disk that is full, or was, keeps it from that: it is started again, as by who supervises it.
 func start(t *testing.T, dir string, env ...string) *process {
 	t.Helper()
@@ -63,12 +70,13 @@ func start(t *testing.T, dir string, env ...string) *process {
 		if err := p.cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		lines := bufio.NewScanner(out)
-		if lines.Scan() {
+		t.Cleanup(func() { _ = p.cmd.Process.Kill() })
+		lines, late := bufio.NewScanner(out), time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
+		if lines.Scan() && late.Stop() {
 			p.url = "http://" + strings.TrimPrefix(lines.Text(), "serving on ")
 			return p
 		}
-		err = p.cmd.Wait()
+		err = p.end()
 		if len(env) == 0 || !strings.Contains(p.log.String(), errFull.Error()) {
 			t.Fatalf("the service does not start: %v, %s", err, &p.log)
 		}
@@ -102,7 +110,6 @@ func TestKillLoopOfTwo(t *testing.T) {
 	var other *process
 	jobs := soak(t, func(rng *rand.Rand, dir string, now *atomic.Pointer[process]) {
 		other = start(t, dir)
-		t.Cleanup(func() { _ = other.cmd.Process.Kill() })
 		for range kills {
 			time.Sleep(time.Duration(20+rng.IntN(100)) * time.Millisecond)
 			dies := &other
@@ -135,7 +142,7 @@ func TestKillLoopOfTwo(t *testing.T) {
 		t.Errorf("%d jobs are too few to show anything", jobs)
 	}
 	_ = other.cmd.Process.Signal(os.Interrupt)
-	if err := other.cmd.Wait(); err != nil {
+	if err := other.end(); err != nil {
 		t.Errorf("the second process was told to end: %v, %s", err, &other.log)
 	}
 }
@@ -232,7 +239,7 @@ func soak(t *testing.T, befall func(*rand.Rand, string, *atomic.Pointer[process]
 		}
 	}
 	_ = p.cmd.Process.Signal(os.Interrupt)
-	if err := p.cmd.Wait(); err != nil {
+	if err := p.end(); err != nil {
 		t.Errorf("the service was told to end: %v", err)
 	}
 	outcomes := told(t, dir)

@@ -135,7 +135,8 @@ func launch(t *testing.T, c *kubetest.Cluster, d *appsv1.Deployment, kubeconfig 
 
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
-	r, err := http.Get(url)
+	client := http.Client{Timeout: time.Minute}
+	r, err := client.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}

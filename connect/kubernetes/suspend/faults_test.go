@@ -192,8 +192,10 @@ func commands(r *room) {
 		return *l.Spec.HolderIdentity
 	}
 	start("first-jobs")
-	for holder() == "" {
-		time.Sleep(50 * time.Millisecond)
+	for end := time.Now().Add(patience); holder() == ""; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.Fatal("nobody has the Lease")
+		}
 	}
 	first := holder()
 	start("second-jobs")
@@ -300,7 +302,10 @@ func TestServerStops(t *testing.T) {
 	}
 	c.Stop(kubetest.APIServer)
 	close(down)
-	for before := failed.Load(); failed.Load() < before+3; time.Sleep(10 * time.Millisecond) {
+	for before, end := failed.Load(), time.Now().Add(patience); failed.Load() < before+3; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nobody asks the server that is gone")
+		}
 	}
 	if err := c.Restart(t.Context(), kubetest.APIServer); err != nil {
 		t.Fatal(err)
