@@ -120,14 +120,17 @@ func (j *Journal) close() error {
 	if l.err == nil {
 		l.err = visible.Errorf("journal: %w", ErrClosed)
 	}
-	l.busy = true // for ever. The lock is free, since the store may not answer
-	l.mu.Unlock()
+	l.busy = true
+	l.mu.Unlock() // the store may not answer
 	if last {
 		err = l.write(nil, true) // that all is synced: damage can then be told from a torn write
 	}
 	if e := l.store.Close(); err == nil {
 		err = e
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy = false
 	return err
 }
 

@@ -453,6 +453,14 @@ func TestCloseOfAStoreThatFallsSilent(t *testing.T) {
 			synctest.Wait()
 		})
 	}
+	synctest.Test(t, func(t *testing.T) { // once more waits for nobody
+		j := opened(t, folderStore(t), newFIFO(t), Options{})
+		worked(t, j.Close())
+		begun := time.Now()
+		if _ = j.Close(); time.Since(begun) > 0 {
+			t.Errorf("Close of a closed journal takes %v", time.Since(begun))
+		}
+	})
 	if silent != 5 {
 		t.Errorf("Close has waited for %d calls in vain, want 5: two records and their syncs, and to close", silent)
 	}
