@@ -179,6 +179,9 @@ const defaultDraws = 100
 // Foresee answers a question. Its error is an [*UnknownError] where nothing is known of the times of tasks, a
 // [*TooManyError], that of the context, or that of the new policy; or [ErrSwapped], or that of a policy which does not fit.
 func (w *Watch) Foresee(ctx context.Context, q Question) (*Forecast, error) {
+	if q.Policy == nil {
+		return nil, errors.New("forecast: Question.Policy is nil: want a function that makes a policy")
+	}
 	if err := w.usable(); err != nil {
 		return nil, err
 	}

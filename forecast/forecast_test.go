@@ -134,6 +134,9 @@ func TestErrors(t *testing.T) {
 	if _, err := w.Foresee(context.Background(), forecast.Question{Policy: another, Slots: -1}); err == nil {
 		t.Error("the last slot can be taken away")
 	}
+	if _, err := w.Foresee(context.Background(), forecast.Question{}); err == nil {
+		t.Error("a question without a policy is answered")
+	}
 	empty := forecast.New(nil)
 	if err := empty.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1}, {Tasks: 1, Estimate: time.Second}}}}); err != nil {
 		t.Fatal(err)

@@ -151,8 +151,11 @@ const overflow = 256 << 10
 //
 // On an error p is of no use, and the store has not been closed.
 func Open(s Store, p sojourn.Policy, o Options) (*Journal, error) {
-	if p == nil {
+	switch {
+	case p == nil:
 		return nil, errors.New("journal: no policy")
+	case s == nil:
+		return nil, errors.New("journal: no store")
 	}
 	if err := account.New(p).Err(); err != nil {
 		return nil, visible.Errorf("journal: %w", err)

@@ -442,4 +442,16 @@ func TestNotNew(t *testing.T) {
 	if _, err := journal.Open(newHeap(), nil, journal.Options{}); err == nil {
 		t.Error("a journal of no policy is opened")
 	}
+	if _, err := journal.Open(nil, newFIFO(t), journal.Options{}); err == nil {
+		t.Error("a journal without a store is opened")
+	}
+	j, err := journal.Open(newHeap(), forecast.New(nil), journal.Options{})
+	must(err)
+	for name, p := range map[string]sojourn.Policy{
+		"account": account.New(nil), "forecast": forecast.New(nil), "both": forecast.New(account.New(nil)), "journal": j,
+	} {
+		if _, err := live.New(p, live.Options{}); err == nil || !strings.Contains(err.Error(), "nobody decides") {
+			t.Errorf("a pool of %s around no policy: %v", name, err)
+		}
+	}
 }

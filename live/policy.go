@@ -16,8 +16,12 @@ func takeOver(p sojourn.Policy, d *driver.Driver, durable bool) error {
 		return fmt.Errorf("%w: the policy: another pool has it, or had it when the snapshot was taken from which it was restored", ErrInUse)
 	case errors.Is(err, sojourn.ErrTimeReversed):
 		return fmt.Errorf("%w: the policy: it was used before, and its time is ahead of Options.Now; package journal lets jobs go on in another pool: %w", ErrInUse, err)
-	case err != nil || durable:
+	case err != nil:
 		return err
+	case nobody(p):
+		return errors.New("live: nobody decides: a wrapper has no policy inside")
+	case durable:
+		return nil
 	}
 	for id := range sojourn.Ranking(p) {
 		err = fmt.Errorf("%w: the policy: it has job %d, which is not of this pool; package journal lets jobs go on in another pool", ErrInUse, id)
@@ -49,6 +53,12 @@ func inside(p sojourn.Policy) sojourn.Policy {
 		}
 		p = w.Unwrap()
 	}
+}
+
+// nobody reports whether there is no policy inside of all wrappers, so that nothing would ever start.
+func nobody(p sojourn.Policy) bool {
+	w, ok := inside(p).(interface{ Unwrap() sojourn.Policy })
+	return ok && w.Unwrap() == nil
 }
 
 // must reports an event that cannot be wrong. Only the store of a durable policy can fail, and then nothing more is
