@@ -86,7 +86,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "sojourn: %s\n", format.VisibleLines(message(err)))
+	fmt.Fprintf(stderr, "sojourn: %s\n", format.VisibleLines(oneLine(message(err), args)))
 	var (
 		bad *trace.Error
 		run *runError
@@ -113,6 +113,19 @@ func message(err error) string {
 		said := refused.Error()
 		if i := strings.LastIndex(text, said); i >= 0 {
 			text = text[:i] + strings.TrimPrefix(said, "sojourn: ") + text[i+len(said):]
+		}
+	}
+	return text
+}
+
+// oneLine returns the text of an error with what was typed, such as the name of a file, in one line.
+func oneLine(text string, args []string) string {
+	for _, arg := range args {
+		if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
+			arg = value
+		}
+		if strings.Contains(arg, "\n") {
+			text = strings.ReplaceAll(text, arg, format.Visible(arg))
 		}
 	}
 	return text

@@ -16,11 +16,11 @@ import (
 // evil is a name of characters that terminals obey, as JSON has it, and evilFile one for files and arguments.
 const (
 	evil     = "a\\u001b[31m\\u0007\\r\\n\\u007f\\u0085\\u009b2J\\u202egpj\\u2066\\u200f\\u2028\\ufeff"
-	evilFile = "b\x1b[2J\a\r\x7f\u0085\u009b\u202e\u2066\u200f\u2028\ufeff\xff\x9b"
+	evilFile = "b\x1b[2J\a\r\x7f\u0085\u009b\u202e\u2066\u200f\u2028\ufeff\xff\x9b\nforged"
 )
 
 // Whatever command prints names of jobs, pools, nodes, files, policies or options, on stdout or stderr, prints no character that a
-// terminal obeys but ends of lines and tabs. A command that is not tried here fails the test.
+// terminal obeys but its own ends of lines and tabs. A command that is not tried here fails the test.
 func TestNamesOnTerminals(t *testing.T) {
 	t.Chdir(t.TempDir())
 	jobs := `{"id":1,"at":0,"name":"` + evil + `","pool":"` + evil + `","phases":[{"tasks":3,"time":10}]}` + "\n" +
@@ -74,6 +74,9 @@ func TestNamesOnTerminals(t *testing.T) {
 		for _, text := range []string{stdout.String(), stderr.String()} {
 			if strings.Contains(text, `\u202e`) {
 				printed++
+			}
+			if strings.Contains(text, "\nforged") {
+				t.Errorf("%q prints a line that a name has: %.300q", args, text)
 			}
 			if i := strings.IndexFunc(text, obeyed); i >= 0 || !utf8.ValidString(text) {
 				t.Errorf("%q prints %.300q", args, text[max(i, 0):])
