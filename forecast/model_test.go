@@ -170,6 +170,21 @@ func TestShapeOfOneGroup(t *testing.T) {
 	}
 }
 
+// Phases of one task each tell nothing of the deviations within a phase: they deviate from the mean of the kind.
+func TestShapeOfSingleTasks(t *testing.T) {
+	var groups []*group
+	for _, log := range []float64{3, 1, 7, 5} {
+		g := &group{}
+		g.add(times, log)
+		groups = append(groups, g)
+	}
+	k := &kindState{}
+	k.learn(groups, times)
+	if want := []float64{-3, -1, 1, 3}; !slices.Equal(k.shape.all, want) || k.shape.sigma != math.Sqrt(5) || k.mean != 4 {
+		t.Errorf("deviations %v, sigma %v, mean %v; want %v, %v, 4", k.shape.all, k.shape.sigma, k.mean, want, math.Sqrt(5))
+	}
+}
+
 // Tasks are foreseen by the ratio to their estimates if all of them have one, in whichever way it was told.
 func TestScales(t *testing.T) {
 	const s = time.Second
