@@ -1,7 +1,9 @@
 package live
 
 import (
+	"cmp"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -10,7 +12,7 @@ import (
 // Status is what a pool does at one instant.
 type Status struct {
 	Now   sojourn.Time // since the epoch of Options.Now
-	Jobs  []JobStatus  // live jobs, the one to be served first at the front if the policy ranks them
+	Jobs  []JobStatus  // live jobs, by ID; if they are at most 4,096 and the policy ranks them, the one to be served first at the front
 	Slots []SlotStatus // by ID
 
 	// Ignoring are the attempts that ignore that their contexts have ended. Several may be at one task.
@@ -46,29 +48,58 @@ type SlotStatus struct {
 	Stopped error // why the context of the attempt has ended; nil if it has not
 }
 
-// Status returns what the pool does now. It looks at all jobs and slots.
+const (
+	mostRanked = 4096 // jobs up to which Status says which one is served first
+	lookAtOnce = 512  // jobs that Status looks at while the pool waits
+)
+
+// Status returns what the pool does now. It looks at all jobs and slots. The pool does not wait meanwhile: it is locked for 512 jobs at a
+// time, so what is said of more than these is not of one instant (TestStatusHoldsNobodyUp).
 func (p *Pool) Status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	st := p.status()
-	jobs := p.jobs.all()
+	var order []sojourn.JobID
+	if p.jobs.live <= mostRanked && !p.over && p.standby == nil {
+		order = slices.Collect(sojourn.Ranking(p.policy))
+	}
+	st.Jobs = make([]JobStatus, 0, p.jobs.live)
 	promiser, promises := policyAs[sojourn.Promiser](p)
-	listed := map[sojourn.JobID]bool{}
-	list := func(h *Handle) {
-		if h != nil && !listed[h.spec.ID] {
-			listed[h.spec.ID] = true
-			st.Jobs = append(st.Jobs, p.jobStatus(h, st.Now, promiser, promises))
+	looked := 0
+	for pg, next := p.jobs.from(0); pg != nil; pg, next = p.jobs.from(next) {
+		for _, h := range pg.jobs {
+			if h != nil {
+				st.Jobs = append(st.Jobs, p.jobStatus(h, st.Now, promiser, promises))
+			}
+		}
+		if looked += pg.live; looked >= lookAtOnce {
+			looked = 0
+			p.mu.Unlock()
+			p.mu.Lock() // who waits has it first, after a millisecond
 		}
 	}
-	if !p.over && p.standby == nil {
-		for id := range sojourn.Ranking(p.policy) {
-			list(p.jobs.get(id)) // none, if the store has failed
-		}
-	}
-	for _, h := range jobs { // those that a ranking leaves out
-		list(h)
-	}
+	st.rank(order)
 	return st
+}
+
+// rank puts the jobs of an order in front. They are by ID.
+func (st *Status) rank(order []sojourn.JobID) {
+	if len(order) == 0 {
+		return
+	}
+	ranked, is := make([]JobStatus, 0, len(st.Jobs)), make([]bool, len(st.Jobs))
+	for _, id := range order {
+		k, ok := slices.BinarySearchFunc(st.Jobs, id, func(j JobStatus, id sojourn.JobID) int { return cmp.Compare(j.ID, id) })
+		if ok { // it may have ended meanwhile
+			ranked, is[k] = append(ranked, st.Jobs[k]), true
+		}
+	}
+	for k, j := range st.Jobs { // those that a ranking leaves out
+		if !is[k] {
+			ranked = append(ranked, j)
+		}
+	}
+	st.Jobs = ranked
 }
 
 // status returns the status without jobs.
@@ -96,7 +127,7 @@ func (p *Pool) status() Status {
 
 // jobStatus returns what is known of a live job. promises says that the policy is a promiser.
 func (p *Pool) jobStatus(h *Handle, now sojourn.Time, promiser sojourn.Promiser, promises bool) JobStatus {
-	js := JobStatus{h.spec.ID, h.spec.Name, h.spec.Pool, now.Sub(h.at), h.spec.Deadline, "", h.progress()}
+	js := JobStatus{h.spec.ID, h.spec.Name, h.spec.Pool, max(now.Sub(h.at), 0), h.spec.Deadline, "", h.progress()}
 	if promises && !p.over {
 		js.Void, _ = promiser.Void(h.spec.ID)
 	}

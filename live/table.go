@@ -77,14 +77,22 @@ func (t *table) remove(id sojourn.JobID) {
 	}
 }
 
+// from returns the first page with live jobs that does not come before an ID, and the first ID after it; nil if there is none.
+func (t *table) from(id sojourn.JobID) (pg *page, next sojourn.JobID) {
+	first := max(id/pageSize, t.base)
+	for i := first - t.base; i < sojourn.JobID(len(t.pages)); i++ {
+		if t.pages[i] != nil {
+			return t.pages[i], (t.base + i + 1) * pageSize
+		}
+	}
+	return nil, 0
+}
+
 // all returns the live jobs in the order of their submission.
 func (t *table) all() []*Handle {
 	list := make([]*Handle, 0, t.live)
-	for _, p := range t.pages {
-		if p == nil {
-			continue
-		}
-		for _, h := range p.jobs {
+	for pg, next := t.from(0); pg != nil; pg, next = t.from(next) {
+		for _, h := range pg.jobs {
 			if h != nil {
 				list = append(list, h)
 			}

@@ -1,0 +1,91 @@
+package live_test
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/live"
+)
+
+// An asked policy ranks jobs as it is told, and tells when it is asked for a promise, which a pool does once for each job of a Status.
+type asked struct {
+	*fifo.Policy
+	order []sojourn.JobID
+	void  func()
+}
+
+func (p *asked) AppendRanking(dst []sojourn.JobID) []sojourn.JobID { return append(dst, p.order...) }
+func (p *asked) AppendVoid(dst []sojourn.JobID) []sojourn.JobID    { return dst }
+func (p *asked) Void(sojourn.JobID) (why string, void bool)        { p.void(); return "", false }
+func (p *asked) Unwrap() sojourn.Policy                            { return p.Policy }
+func listed(st live.Status) (ids []sojourn.JobID) {
+	for _, j := range st.Jobs {
+		ids = append(ids, j.ID)
+	}
+	return ids
+}
+
+func waitingJob() live.Job {
+	return live.Job{Phases: []live.Phase{{Tasks: 1, Class: 1, Run: sleep(ms)}}}
+}
+
+// manyJobs returns a pool that has so many jobs, under a policy. They need slots of a class of which there are none.
+func manyJobs(t *testing.T, n int) (*asked, *live.Pool) {
+	policy := &asked{Policy: must(fifo.New(fifo.Options{})), void: func() {}}
+	p := must(live.New(policy, live.Options{}))
+	for range n {
+		must(p.Submit(bg, waitingJob()))
+	}
+	t.Cleanup(func() { _ = p.Suspend(bg) })
+	return policy, p
+}
+
+// While Status looks at 4,096 jobs, somebody else's call is not held up until it has seen all.
+func TestStatusHoldsNobodyUp(t *testing.T) {
+	const jobs = 4096
+	policy, p := manyJobs(t, jobs)
+	var served atomic.Bool
+	inTime, looked, begun := false, 0, make(chan struct{})
+	policy.void = func() {
+		switch looked++; {
+		case looked == 1:
+			go func() {
+				close(begun)
+				p.Handle(1)
+				served.Store(true)
+			}()
+			<-begun
+		case looked == jobs:
+			inTime = served.Load()
+		}
+		if looked%512 == 0 {
+			time.Sleep(20 * ms) // who waits for a lock for longer than 1 ms is the next to have it
+		}
+	}
+	if st := p.Status(); len(st.Jobs) != jobs || looked != jobs || !inTime {
+		t.Errorf("%d jobs, %d looked at; somebody else was served meanwhile: %v", len(st.Jobs), looked, inTime)
+	}
+}
+
+// Status lists up to 4,096 jobs in the order of the policy, then those that it leaves out, and more of them by ID.
+func TestStatusOfManyJobs(t *testing.T) {
+	policy, p := manyJobs(t, 4096)
+	policy.order = []sojourn.JobID{4096, 1, 5000, 600}
+	want := []sojourn.JobID{4096, 1, 600}
+	for id := sojourn.JobID(2); id < 4096; id++ {
+		if id != 600 {
+			want = append(want, id)
+		}
+	}
+	if got := listed(p.Status()); !slices.Equal(got, want) {
+		t.Errorf("%d jobs: %d..., want %d...", len(got), got[:min(5, len(got))], want[:5])
+	}
+	must(p.Submit(bg, waitingJob()))
+	if got := listed(p.Status()); len(got) != 4097 || !slices.IsSorted(got) {
+		t.Errorf("%d jobs: %d..., want 4,097 by ID", len(got), got[:min(5, len(got))])
+	}
+}
