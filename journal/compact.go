@@ -61,6 +61,7 @@ func (l *log) rewrite(segment uint64, another func() (sojourn.Policy, error)) (s
 	if g := c.last(); g.torn {
 		return 0, g.damage("the record is damaged")
 	}
+	other.head.trace = c.last().trace // what follows it says so
 	data, err := other.state(&other.head, false)
 	if err != nil {
 		return 0, err

@@ -380,7 +380,7 @@ func (y *standby) load(j *Journal, number uint64) error {
 	}
 	g := c.last()
 	y.sum = crc32.Checksum(g.data[:g.at], castagnoli)
-	y.at = &segment{file: g.file, number: g.number, from: g.at, at: g.at, body: g.body, ended: g.ended}
+	y.at = &segment{file: g.file, number: g.number, from: g.at, at: g.at, body: g.body, trace: g.trace, ended: g.ended}
 	y.at.dec.last = g.dec.last
 	return nil
 }
@@ -415,7 +415,7 @@ func (y *standby) advance(j *Journal) error {
 		}
 		j.head = h.head
 		y.sum = crc32.Checksum(h.data[:h.at], castagnoli)
-		y.at = &segment{file: h.file, number: h.number, from: h.at, at: h.at, body: h.body}
+		y.at = &segment{file: h.file, number: h.number, from: h.at, at: h.at, body: h.body, trace: h.trace}
 		y.at.dec.last = h.dec.last
 	}
 }

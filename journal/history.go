@@ -70,6 +70,7 @@ func (w *teller) segments(s Store) error {
 	if err != nil {
 		return visible.Errorf("journal: %w", err)
 	}
+	var before *segment
 	for i, number := range list {
 		if i > 0 && number != list[i-1]+1 {
 			return visible.Errorf("journal: %s: %w", s.Name(list[i-1]+1), ErrMissing)
@@ -78,7 +79,15 @@ func (w *teller) segments(s Store) error {
 		if err != nil {
 			return err
 		}
-		w.file = g.file
+		if before != nil && !before.torn {
+			if err := before.precedes(g); err != nil {
+				return err
+			}
+		}
+		before, w.file = g, g.file
+		if i == 0 && g.follows {
+			return visible.Errorf("journal: %s: %w", s.Name(number-1), ErrMissing)
+		}
 		if i == 0 {
 			if err := w.first(g); err != nil {
 				return err
@@ -197,11 +206,19 @@ func Inspect(s Store) iter.Seq2[Segment, error] {
 			yield(Segment{}, visible.Errorf("journal: %w", err))
 			return
 		}
+		var before *segment
 		for k, number := range list {
-			i, err := inspect(s, number, k+1 == len(list))
-			if k > 0 && number != list[k-1]+1 && err == nil {
+			i, g, err := inspect(s, number, k+1 == len(list))
+			switch {
+			case err != nil:
+			case k > 0 && number != list[k-1]+1:
 				err = visible.Errorf("journal: %s: %w", s.Name(list[k-1]+1), ErrMissing)
+			case k == 0 && g.follows:
+				err = visible.Errorf("journal: %s: %w", s.Name(number-1), ErrMissing)
+			case before != nil && !before.torn:
+				err = before.precedes(g)
 			}
+			before = g
 			if !yield(i, err) {
 				return
 			}
@@ -209,11 +226,12 @@ func Inspect(s Store) iter.Seq2[Segment, error] {
 	}
 }
 
-func inspect(s Store, number uint64, newest bool) (Segment, error) {
+// inspect returns what is in a segment, and the segment unless there is an error.
+func inspect(s Store, number uint64, newest bool) (Segment, *segment, error) {
 	i := Segment{Number: number, File: s.Name(number)}
 	g, err := openSegment(s, number)
 	if err != nil {
-		return i, err
+		return i, nil, err
 	}
 	i.Bytes, i.Snapshot, i.Facts = int64(len(g.data)), int64(len(g.policy)), len(g.facts)
 	i.Epoch, i.MaxJob, i.Policy = g.head.epoch, g.head.maxJob, g.head.name
@@ -229,5 +247,8 @@ func inspect(s Store, number uint64, newest bool) (Segment, error) {
 	case g.ended != 0 && newest:
 		err = visible.Errorf("journal: %s: %w", s.Name(number+1), ErrMissing)
 	}
-	return i, err
+	if err != nil {
+		return i, nil, err
+	}
+	return i, g, nil
 }

@@ -360,6 +360,7 @@ func (j *Journal) snapshot(factsOnly bool) error {
 	}
 	h := j.head
 	h.segment++
+	h.trace = 0
 	data, err := j.state(&h, factsOnly)
 	if err == nil && j.rotate(&rotation{data: data}) {
 		j.begun(&h, len(data))
@@ -371,13 +372,14 @@ func (j *Journal) snapshot(factsOnly bool) error {
 func (j *Journal) follow() {
 	h := j.head
 	h.segment++
+	h.trace = 0
 	l := &j.log
 	l.mu.Lock()
-	last := l.last
+	last, trace := l.last, l.trace
 	l.mu.Unlock()
 	e := encoder{buf: []byte(firstLine)}
 	e.head(&h)
-	e.numbers(kindFollows, h.segment-1, uint64(last))
+	e.numbers(kindFollows, h.segment-1, uint64(last), uint64(trace))
 	e.numbers(kindBegin, 0)
 	if j.rotate(&rotation{data: e.buf, follows: true}) {
 		j.head, j.since = h, 0
@@ -392,7 +394,7 @@ func (j *Journal) rotate(r *rotation) bool {
 	if l.next != nil {
 		return false
 	}
-	r.at = l.end
+	r.at, l.trace = l.end, 0
 	l.next = r
 	return true
 }

@@ -30,14 +30,14 @@ const (
 
 const (
 	kindAssign  = firstOther + iota // time, task, attempt, slot, source, locality
-	kindHead                        // segment, epoch (signed, Unix nanoseconds), largest job ID, name of the policy
+	kindHead                        // segment, epoch (signed, Unix nanoseconds), largest job ID, name of the policy, the trace that the state stands for, if there is one
 	kindPolicy                      // the snapshot of the policy, if it has one
 	kindBegin                       // how many facts came before; what comes after was appended
 	kindMark                        // its own offset, and the offset before which all is synced
 	kindEnd                         // the number of the next segment
 	kindAttach                      // job, and bytes that belong to it; none: no longer
 	kindKeep                        // length of a key, the key, and bytes that are kept under it; none: no longer
-	kindFollows                     // of a segment that begins with the state at the end of the one before: its number, and the time
+	kindFollows                     // of a segment that begins with the state at the end of the one before: its number, the time, and its trace
 )
 
 // sumSize is how many bytes a checksum takes.
@@ -63,9 +63,17 @@ func checkLine(data []byte) (int, error) {
 
 // An encoder appends records. Times are written as differences to the time before.
 type encoder struct {
-	buf  []byte
-	last sojourn.Time
+	buf   []byte
+	last  sojourn.Time
+	trace trace
 }
+
+// A trace tells the records that were appended to a segment from others, or from fewer: files of two copies of a journal may have
+// been put together.
+type trace uint32
+
+// add adds a record, of which it gets the checksum.
+func (t *trace) add(sum uint32) { *t = *t*16777619 + trace(sum) + 1 }
 
 // room is how many bytes are kept for the length of a record until it is known.
 const room = 1
@@ -91,7 +99,9 @@ func (e *encoder) end(at int) {
 		e.buf[at] = byte(n)
 		at += room
 	}
-	binary.LittleEndian.PutUint32(e.buf[at:], checksum(e.buf[at+sumSize:]))
+	sum := checksum(e.buf[at+sumSize:])
+	binary.LittleEndian.PutUint32(e.buf[at:], sum)
+	e.trace.add(sum)
 }
 
 func (e *encoder) uint(x uint64) { e.buf = binary.AppendUvarint(e.buf, x) }
@@ -176,6 +186,7 @@ type head struct {
 	epoch   int64 // in Unix nanoseconds
 	maxJob  sojourn.JobID
 	name    string // of the policy
+	trace   trace  // of the records in whose place the state stands; 0: there were none
 }
 
 func (e *encoder) head(h *head) {
@@ -185,6 +196,9 @@ func (e *encoder) head(h *head) {
 	e.uint(uint64(h.maxJob))
 	e.uint(uint64(len(h.name)))
 	e.buf = append(e.buf, h.name...)
+	if h.trace != 0 {
+		e.uint(uint64(h.trace))
+	}
 	e.end(at)
 }
 
@@ -364,6 +378,8 @@ func (d *decoder) text() (s string) {
 
 func (d *decoder) head() (h head) {
 	h.segment, h.epoch, h.maxJob = d.uint(), d.int(), sojourn.JobID(d.uint())
-	h.name = d.text()
+	if h.name = d.text(); len(d.b) > 0 {
+		h.trace = trace(d.uint32())
+	}
 	return h
 }

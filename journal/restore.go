@@ -48,7 +48,7 @@ func (j *Journal) goOn(g *segment) error {
 	if g.torn {
 		j.restored.Cut = int64(len(g.data)) - g.at
 	}
-	j.log.last = j.acc.Now()
+	j.log.last, j.log.trace = j.acc.Now(), g.trace
 	j.since = g.at - g.body
 	if err := j.log.renew(g); err != nil {
 		return failure(err)

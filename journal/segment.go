@@ -27,9 +27,11 @@ type segment struct {
 	owned  attachments
 	kept   keys
 	body   int64 // where what was appended begins
+	trace  trace // of what was appended and read
 
 	ended   uint64 // the number of the next segment, if this one was ended
 	follows bool   // it has no state of its own: it begins with that at the end of the one before
+	after   *trace // of the one before, if it follows that, and says so
 	torn    bool   // what follows at is the rest of a write that never ended
 }
 
@@ -71,10 +73,15 @@ func (g *segment) readHead() error {
 			return g.damage("the segment does not begin with a head")
 		case kind == kindHead:
 			g.head = d.head()
+			g.trace = g.head.trace
 			d.bad = d.bad || g.head.segment != g.number
 		case kind == kindFollows:
 			d.bad = d.uint() != g.number-1 || d.bad
 			d.last, g.follows = sojourn.Time(d.atMost(math.MaxInt64)), true
+			if len(d.b) > 0 { // journals of before have none
+				t := trace(d.uint32())
+				g.after = &t
+			}
 		case kind == kindPolicy:
 			g.policy, d.b = d.b[:len(d.b):len(d.b)], nil
 		case kind == kindBegin:
@@ -161,18 +168,32 @@ func (c chain) clone() chain {
 }
 
 // read is that of each segment, and sets at to the one that it reads. All but the last one are whole, since each was synced before
-// the next one began.
+// the next one began. A segment that the next one does not follow is one of another copy of the journal.
 func (c chain) read(v visitor, at **segment) error {
 	for i, g := range c {
 		*at = g
 		if err := g.read(v); err != nil {
 			return err
 		}
-		if g.torn && i+1 < len(c) {
+		if i+1 == len(c) {
+			break
+		}
+		if g.torn {
 			return g.damage("the record is damaged")
+		}
+		if err := g.precedes(c[i+1]); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// precedes returns an error if the next segment says that this one, which was read, ends otherwise.
+func (g *segment) precedes(next *segment) error {
+	if next.after == nil || *next.after == g.trace {
+		return nil
+	}
+	return g.damage("the next segment goes on from another end of this one: they are of two copies of the journal, or of two times")
 }
 
 // A visitor is told what was appended to a segment.
@@ -240,7 +261,9 @@ func (g *segment) read(v visitor) error {
 		if err != nil {
 			return err
 		}
-		g.at += size
+		if g.at += size; kind != kindMark && kind != kindEnd {
+			g.trace.add(binary.LittleEndian.Uint32(g.data[g.at-g.from-int64(len(body))-sumSize:]))
+		}
 	}
 	return nil
 }
