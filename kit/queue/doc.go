@@ -28,7 +28,7 @@
 //
 // Apply, File and Assign take O(log n) for n startable jobs or phases, and allocate nothing
 // except when a job arrives. Jobs and phases with nothing to start cost nothing.
-// AppendRanking, Explain and Rank sort all live jobs.
+// AppendRanking sorts all live jobs; Explain and Rank look at each once.
 //
 // If keys change often, set Prefix: most comparisons then look at two words that lie side by side, and only keys that
 // begin alike are compared by Less.

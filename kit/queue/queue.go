@@ -190,29 +190,48 @@ func (q *Queue[J, K]) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 }
 
 // Rank returns how many live jobs come before j; -1 if j is cancelled.
-func (q *Queue[J, K]) Rank(j *ledger.Job[J]) int { return slices.Index(q.ranking(), j) }
+func (q *Queue[J, K]) Rank(j *ledger.Job[J]) int {
+	if j.Cancelled() {
+		return -1
+	}
+	rank, r := 0, q.ranked(j)
+	for other := range q.Ledger.All() {
+		if other != j && !other.Cancelled() && q.compare(q.ranked(other), r) < 0 {
+			rank++
+		}
+	}
+	return rank
+}
+
+// A ranked job has its key, if there is one.
+type ranked[J, K any] struct {
+	job   *ledger.Job[J]
+	key   K
+	keyed bool
+}
+
+func (q *Queue[J, K]) ranked(j *ledger.Job[J]) ranked[J, K] {
+	key, ok := q.rank(j)
+	return ranked[J, K]{j, key, ok}
+}
+
+func (q *Queue[J, K]) compare(a, b ranked[J, K]) int {
+	switch {
+	case a.keyed && b.keyed && q.less(a.key, b.key), a.keyed && !b.keyed:
+		return -1
+	case a.keyed || b.keyed:
+		return 1
+	}
+	return cmp.Compare(a.job.Seq(), b.job.Seq())
+}
 
 func (q *Queue[J, K]) ranking() []*ledger.Job[J] {
-	type ranked struct {
-		job   *ledger.Job[J]
-		key   K
-		keyed bool
-	}
 	jobs := q.Ledger.AppendJobs(nil)
-	all := make([]ranked, len(jobs))
+	all := make([]ranked[J, K], len(jobs))
 	for i, j := range jobs {
-		key, ok := q.rank(j)
-		all[i] = ranked{j, key, ok}
+		all[i] = q.ranked(j)
 	}
-	slices.SortFunc(all, func(a, b ranked) int {
-		switch {
-		case a.keyed && b.keyed && q.less(a.key, b.key), a.keyed && !b.keyed:
-			return -1
-		case a.keyed || b.keyed:
-			return 1
-		}
-		return cmp.Compare(a.job.Seq(), b.job.Seq())
-	})
+	slices.SortFunc(all, q.compare)
 	for i := range all {
 		jobs[i] = all[i].job
 	}
