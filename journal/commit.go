@@ -184,11 +184,15 @@ func (l *log) lead(sync bool) {
 		return
 	}
 	buf, next, end := l.buf, l.next, l.end
-	data, start := buf, end-int64(len(buf))
 	l.buf, l.spare, l.next, l.busy = l.spare[:0], nil, nil, true
-	l.taken = start
-	sync = sync || l.retry && l.tail.n+len(buf) > mostTail
 	l.mu.Unlock()
+	all := buf
+	if len(l.unwritten) > 0 { // it may be much: nobody waits while it is copied
+		all, l.unwritten = append(l.unwritten, buf...), nil
+	}
+	data, start := all, end-int64(len(all))
+	l.taken = start
+	sync = sync || l.retry && l.tail.n+len(all) > mostTail
 	err := l.mend()
 	if next != nil && err == nil {
 		k := next.at - start
@@ -215,12 +219,11 @@ func (l *log) lead(sync bool) {
 		l.stall = &stallError{err}
 		l.fails++
 		l.next = cmp.Or(next, l.next)
-		l.buf = append(buf[l.taken-start:], l.buf...)
-		buf = nil
+		l.unwritten = all[l.taken-start:]
 	default:
 		l.abandon(failure(err))
 	}
-	if buf != nil && cap(buf) <= 2*overflow {
+	if len(l.unwritten) == 0 && cap(buf) <= 2*overflow {
 		l.spare = buf[:0]
 	}
 	l.cond.Broadcast()

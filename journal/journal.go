@@ -86,7 +86,7 @@ type log struct {
 	cond  *sync.Cond
 	store Store
 
-	encoder           // of what is not written: buf is that from position written on
+	encoder           // of what is not written: buf is the end of that
 	spare   []byte    // for buf, while the other is written
 	next    *rotation // the segment that begins within buf, if any
 	end     int64     // position: bytes that were appended since Open
@@ -118,6 +118,8 @@ type log struct {
 	synced  int64
 	marked  int64 // what the latest mark says is synced
 	keep    bool
+
+	unwritten []byte // what comes before buf; none, unless the store fails
 
 	base     uint64       // the first segment of the chain
 	compact  func(uint64) // unless nil: gives the segment of this number, which has ended, its own state; not for all goroutines
