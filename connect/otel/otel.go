@@ -3,6 +3,8 @@
 //
 //	metrics, err := otel.New(provider.Meter("builds"))
 //	pool, err := live.New(policy, live.Options{Observer: metrics})
+//
+// [Traced] makes a span of each attempt at a job, linked to that of its Submit.
 package otel
 
 import (
