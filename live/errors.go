@@ -83,6 +83,9 @@ type TaskError struct {
 
 // Error describes the failure in one line, unless the error inside takes more.
 func (e *TaskError) Error() string {
+	if e.Failures == 0 { // its processes ended
+		return fmt.Sprintf("live: task %v failed: %v", e.Task, e.Err)
+	}
 	return fmt.Sprintf("live: task %v failed, attempt %d: %v", e.Task, e.Failures, e.Err)
 }
 
