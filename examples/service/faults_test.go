@@ -144,19 +144,23 @@ func TestFaults(t *testing.T) {
 				time.Sleep(time.Duration(rng.IntN(600)) * time.Millisecond)
 			}
 			p := now.Load()
-			what := []string{"nothing", "pause", "kill", "end"}[rng.IntN(4)]
+			what := []string{"nothing", "pause", "kill", "end", "hurry"}[rng.IntN(5)]
 			did[what]++
 			switch what {
 			case "pause":
 				_ = p.cmd.Process.Signal(syscall.SIGSTOP)
 				time.Sleep(time.Duration(rng.IntN(500)) * time.Millisecond)
 				_ = p.cmd.Process.Signal(syscall.SIGCONT)
-			case "kill", "end":
-				signal := os.Kill
-				if what == "end" {
-					signal = syscall.SIGTERM
+			case "kill", "end", "hurry":
+				if what != "kill" {
+					_ = p.cmd.Process.Signal(syscall.SIGTERM)
 				}
-				_ = p.cmd.Process.Signal(signal)
+				if what == "hurry" { // it is killed while it ends
+					time.Sleep(time.Duration(rng.IntN(50)) * time.Millisecond)
+				}
+				if what != "end" {
+					_ = p.cmd.Process.Kill()
+				}
 				err := p.end()
 				if log := p.log.String(); strings.Contains(log, "panic:") || strings.Contains(log, "DATA RACE") || what == "kill" && fmt.Sprint(err) != "signal: killed" {
 					t.Errorf("the service ended by itself: %v, %s", err, log)
