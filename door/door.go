@@ -325,7 +325,7 @@ func (d *Door) inside(ctx context.Context) bool {
 // Charge says what the request of ctx has cost so far, in a unit that all requests have in common. It may be called while a
 // response is streamed; the last call before the request leaves counts. Until three requests have called it, costs are times in the handler. A request
 // that does not, or says 0, where others do, is charged what such a time has cost of late (TestChargeOfFew): say 1 for what is free.
-// A cost above 2^53 counts as 2^53, and a wrong one is paid by the tenant that said so, and by no other (TestWrongCharge). It does nothing if ctx comes from no request that a door has admitted (TestCharge).
+// A cost above 2^53 counts as 2^53, and a wrong one is paid by the tenant that said so, and by no other (TestWrongCharge, TestWrongChargeBeforeOthersCome). It does nothing if ctx comes from no request that a door has admitted (TestCharge).
 func Charge(ctx context.Context, cost uint64) {
 	if p := passOf(ctx, nil); p != nil {
 		p.Charge(cost)

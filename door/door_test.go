@@ -805,6 +805,51 @@ func TestWrongCharge(t *testing.T) {
 	}
 }
 
+// One tenant says once what is wrong by far. Tenants that come at the same time afterwards, and one that comes later, get the same.
+func TestWrongChargeBeforeOthersCome(t *testing.T) {
+	for _, wrong := range []uint64{1, 1e9, 1 << 53} {
+		for _, before := range []int{0, 2, 50} {
+			inDoor(t, 4, door.Options{}, func(t *testing.T, d *door.Door) {
+				ctx, cancel := context.WithTimeout(bg, 600*time.Second)
+				defer cancel()
+				var got [3]atomic.Int64 // from 300 s on
+				one := func(tenant string, charge uint64) bool {
+					p, err := d.Enter(ctx, door.Request{Tenant: tenant})
+					if err != nil {
+						return false
+					}
+					time.Sleep(time.Second)
+					p.Charge(charge)
+					p.Leave()
+					return true
+				}
+				for range before {
+					one("wrong", 100)
+				}
+				one("wrong", wrong)
+				began := time.Now()
+				var wg sync.WaitGroup
+				for i := range 24 {
+					wg.Go(func() {
+						time.Sleep(time.Duration(i/16) * 200 * time.Second)
+						for one(string("abc"[i/8]), 100) {
+							if time.Since(began) > 300*time.Second {
+								got[i/8].Add(1)
+							}
+						}
+					})
+				}
+				wg.Wait()
+				for i := range got {
+					if n := got[i].Load(); math.Abs(float64(n)/float64(got[0].Load())-1) > .05 {
+						t.Errorf("%d was said after %d requests: tenant %d had %d from 300 s on, and the first one %d", wrong, before, i, n, got[0].Load())
+					}
+				}
+			})
+		}
+	}
+}
+
 // A cost above 2^53 counts as 2^53: who has said the greatest number has the same debt.
 func TestHugeCosts(t *testing.T) {
 	inDoor(t, 2, door.Options{}, func(t *testing.T, d *door.Door) {

@@ -41,6 +41,7 @@
 //   - A tenant that comes seldom waits for no round of the others (TestIdleTenantWaitsForNoRound).
 //   - Pools that come and go keep nobody waiting for ever (TestPools, TestPoolsThatComeAndGoLetOthersPass), gain nothing by it
 //     (TestPoolThatLeavesKeepsItsDebt), and leave nothing behind (TestPoolsThatVanishLeaveNothing).
+//   - An estimate or a cost that is wrong by far is paid by nobody else (TestWrongEstimateIsPaidByNoOther, TestWrongCostIsNoPrice).
 //   - A pool of endless tasks leaves a quarter of the slots to one of short tasks at least (TestPoolWhoseTasksNeverEnd).
 //   - What a pool has had beyond its siblings it has to wait for when it comes back, as long as they have not caught up. With a HalfLife that is halved by each
 //     half-life in which it had nothing to start and ran nothing; a sixty-fourth is never forgotten, so that nobody waits for ever, and the bounds stay
@@ -112,7 +113,8 @@
 // most; what they have held for longer than was thought when another one starts counts in addition to that one. It is corrected when it ends.
 // Once an end tells of a cost ([sojourn.Event].Cost), pools share costs instead of time: all are level at that moment; an
 // estimate, or an end that tells of no cost, then counts as what such a time has cost of late, and how long something runs does not count. A pool that begins to have something to start is level with the least
-// one that is served: idle time earns nothing. A pool that goes with its last job and comes again has the
+// one that is served: idle time earns nothing. There, what runs counts by what it has held, or by four times the mean of late in its pool if that is more, but by
+// no more than it is charged: who comes does not pay for what others are wrongly thought to take. A pool that goes with its last job and comes again has the
 // tag that it had, while that is ahead. With the order [Running], what Hadoop does, the measure is r/w
 // instead, and ties go to the pool that was served longest ago.
 //

@@ -24,18 +24,33 @@ type mean struct {
 	of   uint64 // at most 16
 }
 
-func (m *mean) add(time, cost uint64) {
+// add adds an attempt that has ended. Costs are what somebody says, so that one of them may be wrong by far: it counts as 16 times the mean
+// at most, and one of the first five lets the mean be no more than 16 times as much.
+func (m *mean) add(time, cost uint64, priced bool) {
 	m.of = min(m.of+1, 16)
+	if priced && m.of > 1 {
+		if cost = min(cost, times(max(m.cost, 1), 16)); m.of <= 5 && cost < m.cost/16 {
+			m.cost = 16 * cost
+		}
+	}
 	m.time = near(m.time, time, m.of)
 	m.cost = near(m.cost, cost, m.of)
 }
 
-// near returns what is a part of the way from a to x.
+// usual returns the mean cost; 0 if that may be wrong by far.
+func (m *mean) usual(priced bool) uint64 {
+	if priced && m.of < 3 {
+		return 0
+	}
+	return m.cost
+}
+
+// near returns what is a part of the way from a to x, rounded towards x, so that small costs get there.
 func near(a, x, part uint64) uint64 {
 	if x >= a {
-		return a + (x-a)/part
+		return a + (x-a+part-1)/part
 	}
-	return a - (a-x)/part
+	return a - (a-x+part-1)/part
 }
 
 // costOf returns what a task is thought to cost that is thought to take so long; 0 if that is not known.
@@ -55,17 +70,20 @@ func (m *mean) costOf(estimate uint64) uint64 {
 }
 
 // costOf returns what an attempt of a pool has cost that has ended, after it held its slot so long. Where ends tell of costs, one that tells
-// of none counts as what such a time has cost of late.
+// of none counts as what such a time has cost of late; nothing if that is not known.
 func (t *tree) costOf(ev *sojourn.Event, n *pool, c sojourn.Class, held time.Duration) time.Duration {
-	if ev.Cost > 0 && t.order == Service {
+	switch {
+	case t.order == Service && ev.Cost > 0:
 		return time.Duration(min(ev.Cost, sfq.MaxCost))
+	case !t.priced:
+		return held
 	}
-	for ; n != nil && t.priced; n = n.parent {
-		if m := &n.class(c).mean; m.of > 0 {
+	for ; n != nil; n = n.parent {
+		if m := &n.class(c).mean; m.usual(true) > 0 {
 			return time.Duration(m.costOf(uint64(held)))
 		}
 	}
-	return held
+	return 0
 }
 
 // guesses are what attempts were charged, by slot, in pages.
@@ -156,6 +174,23 @@ func (t *tree) overrun(n *pool, c sojourn.Class) sfq.Tag {
 	return nc.account.Tag()
 }
 
+// proved returns how far virtual time passes when a pool with a tag is served, after overrun. What attempts are thought to take may be wrong
+// by far, and is taken back then, but virtual time is not. So those that run count by what they have held, or by four times the mean of late of
+// the pool, whichever is more; and by what they are charged, if that is less (TestWrongEstimateIsPaidByNoOther).
+func (t *tree) proved(n *pool, c sojourn.Class, tag sfq.Tag) sfq.Tag {
+	at := t.counted(c)
+	as := &n.class(at).account
+	if as.Outstanding() == 0 {
+		return tag
+	}
+	hi, lo := bits.Mul64(n.class(c).mean.usual(t.priced), 4*as.Outstanding())
+	known := max(wide.Uint128{Hi: hi, Lo: lo}.MulU64(t.placesOf(c)).Clamp63(), t.held(n, at))
+	if as.Charged() <= known {
+		return tag
+	}
+	return as.Settled().Plus(known)
+}
+
 // charge charges pools for an attempt that starts on a slot, after overrun.
 func (t *tree) charge(n *pool, c sojourn.Class, cost uint64, slot sojourn.SlotID) {
 	at, places := t.counted(c), t.placesOf(c)
@@ -223,6 +258,18 @@ func (l *lifted) restore(r *snapshot.Reader, now sojourn.Time) {
 // changes seldom.
 func (t *tree) overdue(n *pool, c sojourn.Class) uint64 {
 	nc := n.class(c)
+	held, charged := t.held(n, c), min(nc.account.Charged()+nc.late, sfq.MaxCost)
+	if held <= charged {
+		return 0
+	}
+	low := max(bits.Len64(held), 5) - 5
+	held = min((held+1<<low-1)>>low<<low, sfq.MaxCost)
+	return held - charged
+}
+
+// held returns how long what a pool runs has held its slots, as of now; 0 where costs are not times.
+func (t *tree) held(n *pool, c sojourn.Class) uint64 {
+	nc := n.class(c)
 	running := nc.running
 	if n.widths != nil {
 		running = n.share
@@ -230,18 +277,11 @@ func (t *tree) overdue(n *pool, c sojourn.Class) uint64 {
 	if running == 0 || t.priced {
 		return 0
 	}
-	charged := min(nc.account.Charged()+nc.late, sfq.MaxCost)
 	sum := wide.Mul64(uint64(running), uint64(t.ledger.Now()))
 	if !nc.starts.Less(sum) {
 		return 0
 	}
-	held := sum.Sub(nc.starts).Clamp63()
-	if held <= charged {
-		return 0
-	}
-	low := max(bits.Len64(held), 5) - 5
-	held = min((held+1<<low-1)>>low<<low, sfq.MaxCost)
-	return held - charged
+	return sum.Sub(nc.starts).Clamp63()
 }
 
 // effective returns the tag that decides, as of now: what runs counts at least by what it has held.
@@ -266,8 +306,8 @@ func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], spent time.Du
 	at, places := t.counted(c), t.placesOf(c)
 	due = times(due, places)
 	for n := ch.Job.Data.pool; n != nil; n = n.parent {
-		if ev.Kind == sojourn.TaskFinished {
-			n.class(c).mean.add(uint64(ev.At.Sub(ch.Start)), uint64(spent))
+		if ev.Kind == sojourn.TaskFinished && (ev.Cost > 0 || !t.priced) { // what nobody said proves no price
+			n.class(c).mean.add(uint64(ev.At.Sub(ch.Start)), uint64(spent), t.priced)
 		}
 		nc := n.class(at)
 		nc.lifted.set = false

@@ -171,13 +171,15 @@ func TestMorePoolsThanSlots(t *testing.T) {
 			}
 			s.until(1000 * time.Second)
 			got := s.service()
-			off := 0.0
+			off, mean := 0.0, make([]float64, len(test.kinds))
 			for k, kind := range test.kinds {
 				for i := range kind.pools {
-					off = max(off, math.Abs(got[fmt.Sprint(k, "-", i)].Seconds()/kind.want.Seconds()-1))
+					x := got[fmt.Sprint(k, "-", i)].Seconds()
+					off = max(off, math.Abs(x/kind.want.Seconds()-1))
+					mean[k] += x / float64(kind.pools)
 				}
 			}
-			t.Logf("%s, order %v: pools are off their shares by up to %.1f %%", test.name, order, 100*off)
+			t.Logf("%s, order %v: a pool of each kind got %.0f s, and pools are off their shares by up to %.1f %%", test.name, order, mean, 100*off)
 			if order == fair.Service && off > 0.02 {
 				t.Errorf("%s: a pool is off its share by %.1f %%, want at most 2 %%", test.name, 100*off)
 			}
@@ -804,12 +806,15 @@ func TestPoolThatLosesItsOnlyAttemptKeepsItsPlace(t *testing.T) {
 		for id := range sojourn.SlotID(3) {
 			observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}})
 		}
-		assign(0, 1)
+		a := assign(0, 1)
 		b := assign(1, 2)
-		assign(2, 1) // virtual time is 10 s
+		assign(2, 1)
 		now := sojourn.Time(time.Second)
 		observe(sojourn.Event{Kind: sojourn.TaskFinished, At: now, Task: b.Task, Attempt: b.Attempt, Slot: sojourn.Slot{ID: 1}}) // b has had 1 s
 		b = assign(1, 2)
+		now = sojourn.Time(10 * time.Second)
+		observe(sojourn.Event{Kind: sojourn.TaskFinished, At: now, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: 0}})
+		assign(0, 1)        // virtual time is 20 s
 		arrive(now, "c", 1) // it has nothing, at virtual time
 		lost.At, lost.Task, lost.Attempt, lost.Slot = now, b.Task, b.Attempt, sojourn.Slot{ID: 1}
 		observe(lost)
@@ -1003,6 +1008,87 @@ func TestPoolThatComesWithTwoTasks(t *testing.T) {
 		s.until(20 * time.Second)
 		if first := slices.Index(s.log, "z"); first < 0 || slices.Index(s.log[first+1:], "z")+first+1 > 9 {
 			t.Errorf("order %v: served were %v, want z twice by 9 s", order, s.log)
+		}
+	}
+}
+
+// What attempts are thought to take may be wrong by far: tenants that come meanwhile, or after it was corrected, have their share at once. A
+// tenant told so once, or the tasks of others took an hour.
+func TestWrongEstimateIsPaidByNoOther(t *testing.T) {
+	for _, tc := range []struct {
+		others, told time.Duration // how long the tasks of others took; what a says of its first ones
+		cost         uint64        // of the tasks of others; those of a and b cost 100 then
+	}{{time.Second, time.Minute, 0}, {time.Second, 1000 * time.Hour, 0}, {time.Hour, 0, 0}, {time.Second, 0, 1 << 40}, {time.Second, 0, 1 << 63}} {
+		for _, known := range []bool{false, true} { // whether tasks of a have ended
+			for _, after := range []time.Duration{500 * time.Millisecond, 10 * time.Second} {
+				s := newSite(t, 8, fair.Options{})
+				add := func(pool string, tasks int, told time.Duration) {
+					s.arrive(tasks, customer{pool: pool, told: told, length: always(time.Second), cost: min(tc.cost, 100)})
+				}
+				s.arrive(8, customer{pool: "others", length: always(tc.others), cost: tc.cost})
+				if known {
+					add("a", 1, 0)
+				}
+				s.until(2 * time.Hour)
+				add("a", 8, tc.told)
+				add("a", 1<<20, 0)
+				s.until(2*time.Hour + after)
+				add("b", 1<<20, 0)
+				s.log = nil
+				s.until(2*time.Hour + after + 100*time.Second)
+				if got := starts(s.log); got["a"] < 380 || got["b"] < 380 {
+					t.Errorf("%+v, tasks of a have ended: %v: a and b, which comes after %v, have started %v tasks in 100 s, want 400 each", tc, known, after, got)
+				}
+			}
+		}
+	}
+}
+
+// Tenants whose ends tell of no cost pay what such a time costs others, also if somebody says a cost that is wrong by far, before the others or after.
+func TestWrongCostIsNoPrice(t *testing.T) {
+	for _, wrong := range []uint64{1, 1 << 40, 1 << 63, math.MaxUint64} {
+		for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+			s := newSite(t, 4, fair.Options{})
+			pools, costs := []string{"wrong", "says", "says nothing"}, []uint64{wrong, 100, 0}
+			for _, i := range order {
+				s.arrive(1<<20, customer{pool: pools[i], length: always(time.Second), cost: costs[i]})
+			}
+			s.until(1500 * time.Millisecond)
+			for _, c := range s.jobs {
+				if c.pool == "wrong" {
+					c.cost = 100
+				}
+			}
+			s.until(200 * time.Second)
+			s.log = nil
+			s.until(1200 * time.Second)
+			if got := starts(s.log); got["says"] < 1200 || math.Abs(float64(got["says"])/float64(got["says nothing"])-1) > 0.05 {
+				t.Errorf("wrong cost %d, pools in the order %v: started are %v, want as many of one that says what it costs and one that does not", wrong, order, got)
+			}
+		}
+	}
+}
+
+// One that is alone says once what is wrong by far, as the first thing that it says or later, and pays that itself: who comes then has as much as it has.
+func TestWrongCostOfOneThatIsAlone(t *testing.T) {
+	for _, said := range []int{0, 1, 2, 40} { // tasks before
+		s := newSite(t, 8, fair.Options{})
+		a := customer{pool: "a", length: always(time.Second), cost: 100}
+		if said > 0 {
+			s.arrive(said, a)
+		}
+		s.until(10 * time.Second)
+		wrong := a
+		wrong.cost = 1 << 40
+		s.arrive(1, wrong)
+		s.until(12 * time.Second)
+		s.arrive(1<<20, a)
+		s.until(12*time.Second + 500*time.Millisecond)
+		s.arrive(1<<20, customer{pool: "b", length: always(time.Second), cost: 100})
+		s.log = nil
+		s.until(112 * time.Second)
+		if got := starts(s.log); got["a"] < 350 || got["b"] < 350 {
+			t.Errorf("%d tasks before: a and b have started %v tasks in 100 s, want 400 each", said, got)
 		}
 	}
 }

@@ -328,7 +328,7 @@ func (t *tree) served(j *job, s *ledger.Side) {
 		at := t.counted(c)
 		tag := t.overrun(n, at)
 		if n.sated(c) {
-			n.parent.class(at).clock.Advance(t.leastBeside(n, c, tag))
+			n.parent.class(at).clock.Advance(t.leastBeside(n, c, t.proved(n, c, tag)))
 		}
 	}
 }

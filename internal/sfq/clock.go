@@ -61,14 +61,14 @@ func (a *Account) SetWeight(weight uint64) {
 		return
 	}
 	out := a.out
-	a.tag = a.settled().of(weight)
+	a.tag = a.Settled().of(weight)
 	q, r := out.QuoRem(wide.From64(weight))
 	a.tag.whole = a.tag.whole.Add(q)
 	a.tag = a.tag.Plus(r.Lo)
 }
 
-// settled returns the tag without what is not settled yet.
-func (a *Account) settled() Tag {
+// Settled returns the tag without what is not settled yet.
+func (a *Account) Settled() Tag {
 	q, r := a.out.QuoRem(wide.From64(a.tag.weight))
 	t := a.tag
 	if t.whole.Less(q) {

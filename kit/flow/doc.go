@@ -94,5 +94,6 @@
 //
 // It does not limit a rate, and it interrupts nothing: a long call that runs keeps its worker. It does not look at
 // deadlines, nor at the order within a flow. If the costs of a flow are not known before they end and N is large, N
-// calls are out before the first is corrected: expect the mean.
+// calls are out before the first is corrected: expect the mean. What is expected too much of N calls of a flow that is alone, flows that come later
+// wait for, since virtual time has passed to it: expect no more than a few times the mean of late, whatever a client says. Package fair sees to that by itself.
 package flow
