@@ -29,6 +29,7 @@ func TestPoisonAmongMany(t *testing.T) {
 				if task.TaskID != poison {
 					return sleep(time.Second)(ctx, task)
 				}
+				time.Sleep(time.Millisecond) // those that start with it have begun
 				d.end()
 				dies <- true
 				<-ctx.Done()
