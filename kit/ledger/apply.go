@@ -114,7 +114,7 @@ func (l *cluster) apply(ev *sojourn.Event, arriving *job, c *change) {
 		s := l.slots.at(ev.Slot.ID)
 		c.slot = s.whole(ev.Slot.ID)
 		t := task{ev.Task.Phase, ev.Task.Index}
-		if _, counted := c.job.more.get().tries[t]; counted || ev.Attempt > 1 {
+		if _, counted := c.job.more.try(t); counted || ev.Attempt > 1 {
 			c.job.setTries(t, ev.Attempt)
 		}
 		l.start(c.job, int(ev.Task.Phase), ev.Task.Index, ev.Attempt, ev.Slot.ID)

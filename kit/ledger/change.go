@@ -91,14 +91,14 @@ func (j *job) hold(phase, from, to int) {
 // updateFed recomputes which of the phases that wait for a phase may start, after the number of
 // its finished tasks has changed. whole says that all its tasks were finished before.
 func (j *job) updateFed(phase int, whole bool) {
-	m := j.more.get()
-	if m.feeds == nil || j.whole(phase) == whole {
+	m := j.more
+	if m == nil || m.feeds == nil || j.whole(phase) == whole {
 		if phase+1 < len(j.phases) && j.spec.Phases[phase+1].Needs == nil {
 			j.updateReady(phase + 1)
 		}
 		return
 	}
-	j.more.turned = int32(phase) + 1
+	m.turned = int32(phase) + 1
 	by := int32(-1)
 	if whole {
 		by = 1
@@ -225,7 +225,7 @@ func (j *job) move(ev *sojourn.Event) {
 		} else {
 			j.release(phase, index)
 		}
-		if _, ok := j.more.get().tries[t]; !ok {
+		if _, ok := j.more.try(t); !ok {
 			j.setTries(t, 0)
 		}
 		j.finish(phase, index)

@@ -131,7 +131,7 @@ func (l *cluster) checkTask(ev *sojourn.Event, known sojourn.Features) error {
 	if !steers || ev.Attempt == 0 {
 		return nil
 	}
-	if ev.Attempt < j.more.get().tries[task{ev.Task.Phase, ev.Task.Index}] {
+	if n, _ := j.more.try(task{ev.Task.Phase, ev.Task.Index}); ev.Attempt < n {
 		return sojourn.ErrStaleAttempt
 	}
 	return ev.Features().Check(known)
@@ -171,7 +171,7 @@ func (l *cluster) checkOutputLost(ev *sojourn.Event) error {
 		return sojourn.ErrTaskState
 	}
 	// A task without an entry finished at its first attempt.
-	if n, ok := j.more.get().tries[task{ev.Task.Phase, ev.Task.Index}]; ok && ev.Attempt != n || !ok && ev.Attempt != 1 {
+	if n, ok := j.more.try(task{ev.Task.Phase, ev.Task.Index}); ok && ev.Attempt != n || !ok && ev.Attempt != 1 {
 		return sojourn.ErrStaleAttempt
 	}
 	return nil

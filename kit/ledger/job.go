@@ -61,6 +61,14 @@ func (m *more) get() more {
 	return *m
 }
 
+// try returns the number of attempts at a task so far, if the bitmaps do not imply it.
+func (m *more) try(t task) (n uint32, ok bool) {
+	if m != nil { // get would copy all
+		n, ok = m.tries[t]
+	}
+	return n, ok
+}
+
 // extend returns what few jobs have, to write to it.
 func extend(j *job) *more {
 	if j.more == nil {
@@ -164,7 +172,7 @@ func (j *job) NextHeld(phase int, index uint32) (uint32, bool) {
 // was none. The attempts that [sojourn.TaskHeld], [sojourn.TaskReady] and [sojourn.TaskAdopted]
 // told of count. The number of one that runs is that of its [Attempt].
 func (j *job) LastAttempt(phase int, index uint32) uint32 {
-	if n, ok := j.more.get().tries[task{uint16(phase), index}]; ok {
+	if n, ok := j.more.try(task{uint16(phase), index}); ok {
 		return n
 	}
 	if j.phases[phase].IsDone(index) {
@@ -209,7 +217,7 @@ func (j *job) SideOf(c sojourn.Class) *Side {
 // phase; some that it has not changed may be among them. The events of a job append so many phases as its phases wait
 // for, and one for each event (TestAppendFedIsSparing).
 func (j *job) AppendFed(dst []int, phase int) []int {
-	if m := j.more.get(); m.turned == int32(phase)+1 {
+	if m := j.more; m != nil && m.turned == int32(phase)+1 {
 		return append(dst, m.feeds[phase]...)
 	}
 	if phase+1 < len(j.phases) && j.spec.Phases[phase+1].Needs == nil {
