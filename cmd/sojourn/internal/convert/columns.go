@@ -55,8 +55,8 @@ func (f field) length() bool {
 
 func (f field) amount() bool { return f == fieldTasks || f == fieldSlots }
 
-// The units of columns with text: dates, whose year is first or whose month has a name, others by their order, and lengths of time
-// such as 1m30s or 1-02:03:04.
+// The units of columns with text: dates that say which part is what, those between slashes that do not, and lengths of time such as
+// 1m30s or 1-02:03:04.
 const (
 	unitDate       = "date"
 	unitMonthFirst = "m/d/y"
