@@ -13,8 +13,9 @@ var (
 	ErrLocked = errors.New("the journal is in use: end the process that has it open, or give this one a journal of its own")
 	// ErrVersion: a later version of this package wrote the journal.
 	ErrVersion = errors.New("a later version of sojourn wrote the journal: open it with that version")
-	// ErrMissing: a segment is not there, although a later or an earlier one says so.
-	ErrMissing = errors.New("a segment is missing: bring it back from a copy, or move the segments before it away to lose what it holds")
+	// ErrMissing: a segment is not there, although a later or an earlier one says so. The error says what to do. A folder that was
+	// copied while a process wrote to it may lack the newest segment, if that began after the names of the files were read.
+	ErrMissing = errors.New("a segment is missing: bring it back from a copy")
 	// ErrDiffers: the policy decides otherwise than recorded, and has no snapshots by which it could begin anew.
 	ErrDiffers = errors.New("the policy decides otherwise than recorded: open the journal with a new policy and Options.Rebuild")
 	// ErrClosed: the journal was closed.

@@ -73,7 +73,7 @@ func (w *teller) segments(s Store) error {
 	var before *segment
 	for i, number := range list {
 		if i > 0 && number != list[i-1]+1 {
-			return visible.Errorf("journal: %s: %w", s.Name(list[i-1]+1), ErrMissing)
+			return gap(s, list[i-1]+1)
 		}
 		g, err := openSegment(s, number)
 		if err != nil {
@@ -86,7 +86,7 @@ func (w *teller) segments(s Store) error {
 		}
 		before, w.file = g, g.file
 		if i == 0 && g.follows {
-			return visible.Errorf("journal: %s: %w", s.Name(number-1), ErrMissing)
+			return gap(s, number-1)
 		}
 		if i == 0 {
 			if err := w.first(g); err != nil {
@@ -102,7 +102,7 @@ func (w *teller) segments(s Store) error {
 				return err
 			}
 		case g.ended != 0 && i+1 == len(list):
-			return visible.Errorf("journal: %s: %w", s.Name(number+1), ErrMissing)
+			return g.missing(s)
 		}
 	}
 	return nil
@@ -212,9 +212,9 @@ func Inspect(s Store) iter.Seq2[Segment, error] {
 			switch {
 			case err != nil:
 			case k > 0 && number != list[k-1]+1:
-				err = visible.Errorf("journal: %s: %w", s.Name(list[k-1]+1), ErrMissing)
+				err = gap(s, list[k-1]+1)
 			case k == 0 && g.follows:
-				err = visible.Errorf("journal: %s: %w", s.Name(number-1), ErrMissing)
+				err = gap(s, number-1)
 			case before != nil && !before.torn:
 				err = before.precedes(g)
 			}
@@ -245,7 +245,7 @@ func inspect(s Store, number uint64, newest bool) (Segment, *segment, error) {
 	case g.torn && !newest:
 		err = g.followed(s)
 	case g.ended != 0 && newest:
-		err = visible.Errorf("journal: %s: %w", s.Name(number+1), ErrMissing)
+		err = g.missing(s)
 	}
 	if err != nil {
 		return i, nil, err

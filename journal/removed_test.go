@@ -2,8 +2,11 @@ package journal
 
 import (
 	"errors"
+	"iter"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -131,12 +134,13 @@ func TestCopyOfABusyFolder(t *testing.T) {
 				}
 				dir = t.TempDir() // a file was removed while it was about to be copied: one copies again
 			}
-			c, err := OpenFiles(dir)
-			worked(t, err)
-			k, err := Open(c, newFIFO(t), Options{})
+			k, err := openCopy(t, dir)
+			if errors.Is(err, ErrMissing) { // a segment began after the names were read
+				cutAsTold(t, err)
+				k, err = openCopy(t, dir)
+			}
 			if err != nil {
 				t.Errorf("a copy does not open: %v", err)
-				_ = c.Close()
 				continue
 			}
 			n, err := time.ParseDuration(kept(k, "count"))
@@ -148,5 +152,93 @@ func TestCopyOfABusyFolder(t *testing.T) {
 		close(stop)
 		<-ended
 		worked(t, j.Close())
+	}
+}
+
+func openCopy(t *testing.T, dir string) (*Journal, error) {
+	t.Helper()
+	s, err := OpenFiles(dir)
+	worked(t, err)
+	j, err := Open(s, newFIFO(t), Options{})
+	if err != nil {
+		_ = s.Close()
+	}
+	return j, err
+}
+
+// seconds iterates over the second values.
+func seconds[A, B any](pairs iter.Seq2[A, B]) iter.Seq[B] {
+	return func(yield func(B) bool) {
+		for _, b := range pairs {
+			if !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+// cutAsTold does what an error says of a newest segment that is missing.
+func cutAsTold(t *testing.T, err error) {
+	t.Helper()
+	m := regexp.MustCompile(`cut (.*) to (\d+) bytes to go on without it$`).FindStringSubmatch(err.Error())
+	if m == nil {
+		t.Fatalf("what to do is not said: %v", err)
+	}
+	n, _ := strconv.ParseInt(m[2], 10, 64)
+	worked(t, os.Truncate(m[1], n))
+}
+
+// Segments begin between the moment at which the names of the files are read and the moment at which the last of them is copied. Open, Inspect and History say
+// what to do, and the copy then has all that was durable when it was begun.
+func TestCopyWithoutTheNewestSegment(t *testing.T) {
+	another := func() (sojourn.Policy, error) { return newFIFO(nil), nil }
+	for _, o := range []Options{{SnapshotBytes: 1, Keep: true}, {SnapshotBytes: 400, Keep: true}, {SnapshotBytes: 400, Keep: true, Another: another}} {
+		missing := 0
+		for more := 0; more < 40; more += 4 {
+			s := folderStore(t)
+			j := opened(t, s, newFIFO(t), o)
+			write := func(from, to int) {
+				for n := from; n < to; n++ {
+					worked(t, errors.Join(j.Keep("count", []byte(time.Duration(n).String())), j.Flush()))
+				}
+			}
+			write(1, 31)
+			from := s.(*files).dir
+			names, err := os.ReadDir(from)
+			worked(t, err)
+			write(31, 31+more)
+			dir := t.TempDir()
+			for _, e := range names {
+				data, err := os.ReadFile(filepath.Join(from, e.Name()))
+				worked(t, err)
+				worked(t, os.WriteFile(filepath.Join(dir, e.Name()), data, 0o600))
+			}
+			worked(t, j.Close())
+			k, err := openCopy(t, dir)
+			if errors.Is(err, ErrMissing) {
+				missing++
+				r, rerr := ReadFiles(dir)
+				worked(t, rerr)
+				for what, errs := range map[string]iter.Seq[error]{"Inspect": seconds(Inspect(r)), "History": seconds(History(r))} {
+					last := error(nil)
+					for last = range errs {
+					}
+					if last == nil || last.Error() != err.Error() {
+						t.Errorf("%s says %v, Open %v", what, last, err)
+					}
+				}
+				worked(t, r.Close())
+				cutAsTold(t, err)
+				k, err = openCopy(t, dir)
+			}
+			worked(t, err)
+			if n, err := time.ParseDuration(kept(k, "count")); err != nil || n < 30 {
+				t.Errorf("the copy has %d records, want 30: %v", n, err)
+			}
+			worked(t, k.Close())
+		}
+		if missing == 0 {
+			t.Error("no copy lacks a segment")
+		}
 	}
 }

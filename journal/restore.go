@@ -43,7 +43,7 @@ func (j *Journal) restore(list []uint64, p sojourn.Policy) error {
 // goOn goes on with a segment that was read.
 func (j *Journal) goOn(g *segment) error {
 	if g.ended != 0 {
-		return visible.Errorf("journal: %s: %w: segment %d should follow %d", j.log.store.Name(g.ended), ErrMissing, g.ended, g.number)
+		return g.missing(j.log.store)
 	}
 	if g.torn {
 		j.restored.Cut = int64(len(g.data)) - g.at

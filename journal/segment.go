@@ -30,6 +30,7 @@ type segment struct {
 	trace  trace // of what was appended and read
 
 	ended   uint64 // the number of the next segment, if this one was ended
+	endedAt int64  // where it says so
 	follows bool   // it has no state of its own: it begins with that at the end of the one before
 	after   *trace // of the one before, if it follows that, and says so
 	torn    bool   // what follows at is the rest of a write that never ended
@@ -141,7 +142,7 @@ func openChain(s Store, number uint64) (chain, error) {
 	for {
 		g, err := openSegment(s, number)
 		if err != nil && len(c) > 0 && errors.Is(err, fs.ErrNotExist) {
-			return nil, visible.Errorf("journal: %s: %w", s.Name(number), ErrMissing)
+			return nil, gap(s, number)
 		}
 		if err != nil {
 			return nil, err
@@ -196,6 +197,17 @@ func (g *segment) precedes(next *segment) error {
 	return g.damage("the next segment goes on from another end of this one: they are of two copies of the journal, or of two times")
 }
 
+// missing returns the error for the newest segment, which says that another one follows.
+func (g *segment) missing(s Store) error {
+	return visible.Errorf("journal: %s: %w; or, if it began while this copy was made, or is lost, cut %s to %d bytes to go on without it",
+		s.Name(g.ended), ErrMissing, g.file, g.endedAt)
+}
+
+// gap returns the error for a segment that is missing before later ones.
+func gap(s Store, number uint64) error {
+	return visible.Errorf("journal: %s: %w, or move those after it away to lose what they hold", s.Name(number), ErrMissing)
+}
+
 // A visitor is told what was appended to a segment.
 type visitor interface {
 	event(*sojourn.Event) error
@@ -238,7 +250,7 @@ func (g *segment) read(v visitor) error {
 		case kind == kindKeep:
 			key, data = d.keep()
 		case kind == kindEnd:
-			g.ended = d.uint()
+			g.ended, g.endedAt = d.uint(), g.at
 		case sojourn.EventKind(kind).Valid():
 			d.event(sojourn.EventKind(kind), &ev)
 		default:
