@@ -49,7 +49,7 @@ columns that were read are printed on stderr, in the form of --columns, which re
           parallelism          how many tasks of the job may run at a time; 0 is any number
           state                which rows never ran, or are still running
   sacct       Slurm: sacct -a -X -P --format=JobID,JobName,User,Account,Partition,State,
-              AllocCPUS,Submit,Start,End,Elapsed,Timelimit
+              AllocCPUS,Submit,Start,End,Elapsed,Timelimit, or sacct -a --json
   slurm       Slurm: the log of the plugin jobcomp/filetxt
   pbs         PBS and Torque: the accounting log
   airflow     task instances, as CSV or JSON of the API

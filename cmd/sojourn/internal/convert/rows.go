@@ -42,11 +42,17 @@ func unzipped(from io.Reader) (*bufio.Reader, error) {
 	case bytes.HasPrefix(mark, []byte("\ufeff")):
 		in.Discard(3)
 	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
-		return nil, errors.New("the text is UTF-16: make it UTF-8, such as by iconv -f UTF-16 -t UTF-8")
-	case string(mark) == "\x28\xb5\x2f\xfd":
-		return nil, errors.New("the file is compressed by zstd: give zstd -dc FILE | sojourn convert ... -")
+		return nil, errors.New("the text is UTF-16: make it UTF-8, such as by iconv -f UTF-16 -t UTF-8, or save it as CSV UTF-8")
+	case string(mark) == "PAR1":
+		return nil, errors.New("this is Parquet: export the table as CSV")
 	case string(mark) == "PK\x03\x04":
 		return nil, errors.New("this is a zip archive or a spreadsheet: unpack it, or export the sheet as CSV")
+	default:
+		for _, z := range [...]struct{ magic, program string }{{"\x28\xb5\x2f\xfd", "zstd"}, {"\xfd7zX", "xz"}, {"BZh", "bzip2"}} {
+			if bytes.HasPrefix(mark, []byte(z.magic)) {
+				return nil, fmt.Errorf("the file is compressed by %s: give %[1]s -dc FILE | sojourn convert ... -", z.program)
+			}
+		}
 	}
 	return in, nil
 }
@@ -127,23 +133,23 @@ func newCells(in *bufio.Reader, separator rune, quotes bool) (*cells, error) {
 
 func (c *cells) titles() []string { return c.head }
 
+// next moves to the next row. The titles may come again, where files were put together, and empty cells behind the last one do not count.
 func (c *cells) next() error {
-	if c.csv != nil {
-		row, err := c.csv.Read()
-		c.row = row
-		var parse *csv.ParseError
-		if errors.As(err, &parse) {
-			return &placed{parse.Line, parse.Column, errors.New(parse.Err.Error() + ": a quoted cell ends with a quote, and a quote in it is doubled")}
-		}
-		if err != nil {
+	for again := true; again; again = c.head != nil && slices.EqualFunc(c.row, c.head, func(text, title string) bool { return strings.TrimSpace(text) == title }) {
+		if err := c.read(); err != nil {
 			return err
 		}
-	} else if err := c.split(); err != nil {
-		return err
+		for c.head != nil && len(c.row) > c.width && c.row[len(c.row)-1] == "" {
+			c.row = c.row[:len(c.row)-1]
+		}
 	}
 	if c.head != nil && len(c.row) != c.width {
 		line, _ := c.place(0)
-		return &placed{line, 1, fmt.Errorf("%d cells, but the first row has %d; --separator says what is between cells", len(c.row), c.width)}
+		hint := ""
+		if len(c.row) > c.width {
+			hint = fmt.Sprintf(": perhaps a cell has %q in it", c.comma)
+		}
+		return &placed{line, 1, fmt.Errorf("%d cells, but the first row has %d%s; --separator says what is between cells", len(c.row), c.width, hint)}
 	}
 	for i, text := range c.row {
 		if !utf8.ValidString(text) {
@@ -152,6 +158,19 @@ func (c *cells) next() error {
 		}
 	}
 	return nil
+}
+
+// read reads a row.
+func (c *cells) read() (err error) {
+	if c.csv == nil {
+		return c.split()
+	}
+	c.row, err = c.csv.Read()
+	var parse *csv.ParseError
+	if errors.As(err, &parse) {
+		return &placed{parse.Line, parse.Column, errors.New(parse.Err.Error() + ": a quoted cell ends with a quote, and a quote in it is doubled")}
+	}
+	return err
 }
 
 // split splits the next line that is not empty.
@@ -291,7 +310,7 @@ func (p *pairs) next() error {
 
 // Objects are the objects of a text in JSON: those of a list, those of the lists under known keys of an
 // object, or objects one after the other. Values within have paths such as metadata.name and
-// labels.0; an object with a type, within a list, has that in place of its number.
+// labels.0; an object with a type, within a list, has that in place of its number, and gres/gpu if it has a name, too.
 type objects struct {
 	data   []byte
 	dec    *json.Decoder                                           // of data
@@ -429,11 +448,20 @@ func (o *objects) flatten(off, depth int, path string, value func(path, text str
 			if c == '[' {
 				key = strconv.Itoa(n)
 				if o.data[start] == '{' {
+					var kind, name string
 					children(o.data, start, func(k string, s, e int) {
-						if k == "type" && o.data[s] == '"' {
-							key = unquoted(o.data[s:e])
+						switch {
+						case k == "type" && o.data[s] == '"':
+							kind = unquoted(o.data[s:e])
+						case k == "name" && o.data[s] == '"':
+							name = unquoted(o.data[s:e])
 						}
 					})
+					if kind != "" && name != "" {
+						key = kind + "/" + name
+					} else if kind != "" {
+						key = kind
+					}
 				}
 				n++
 			}

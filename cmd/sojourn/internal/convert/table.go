@@ -41,6 +41,8 @@ type table struct {
 	opens   map[string]drop                           // events that a row of the same ID ends
 	element func(id string) (array string, part bool) // of an ID: that of its array, and whether it is a part of another row's job
 	joined  func(id string) string                    // of an ID: that of the rows that are tasks of one job; may be nil
+	zeros   bool                                      // 0 is no instant and no ID
+	single  bool                                      // a size that is not told is 1
 	waits   bool                                      // the wait tells the arrival better than its column
 	waves   bool                                      // tasks that are more than the parallelism run in waves within the run time
 	export  string                                    // the command that writes such a log
@@ -160,6 +162,7 @@ type tableReader struct {
 	dropped [numDrops]int64
 	counts  [numRemarks]int64
 	columns Columns  // used in the files
+	steps   bool     // a log of sacct is read as another table
 	empty   Columns  // that --columns names, and no row has a value in
 	members []string // of the first record in JSON, if no row became a job
 	busy    busy
@@ -315,6 +318,7 @@ func (r *tableReader) beginCells(text *bufio.Reader, list []table) error {
 		}
 	}
 	ready, err := r.bind()
+	r.steps = r.steps || err == nil && ready == nil && r.guesses() && strings.HasSuffix(r.likely(c.head), " sacct")
 	if err == nil && ready != nil {
 		err = fmt.Errorf("%w%s", ready, r.likely(c.head))
 	}
@@ -452,7 +456,7 @@ func (r *tableReader) value(f field) (string, *bound) {
 			}
 			text = strings.Join(parts, "/")
 		}
-		if isUnknown(text) || f == fieldName && isUnknown(r.rows.cell(b.columns[len(b.columns)-1])) {
+		if isUnknown(text) || r.zeros && text == "0" && (f.instant() || f == fieldJob || f == fieldArray) || f == fieldName && isUnknown(r.rows.cell(b.columns[len(b.columns)-1])) {
 			continue
 		}
 		if !b.used {
@@ -673,7 +677,7 @@ func (r *tableReader) size() (tasks, width int, err error) {
 	}
 	one := big.NewRat(1, 1)
 	n, each := one, one
-	if len(r.at[fieldTasks]) > 0 {
+	if len(r.at[fieldTasks]) > 0 && (b != nil || !r.single) {
 		if n, err = r.counted1(fieldTasks, text, b); err != nil || n.Sign() == 0 {
 			return 0, 0, err
 		}
@@ -833,6 +837,9 @@ func (r *tableReader) notes() string {
 	if len(r.columns) > 0 {
 		slices.SortStableFunc(r.columns, func(a, b Column) int { return cmp.Compare(a.Field, b.Field) })
 		fmt.Fprintf(&b, "columns: %s\n", visible.Text(r.columns.String()))
+	}
+	if r.steps {
+		b.WriteString("the columns are those of --from sacct, which leaves out the steps of jobs\n")
 	}
 	if len(r.empty) > 0 {
 		fmt.Fprintf(&b, "columns without a value in any row: %s\n", visible.Text(r.empty.String()))

@@ -39,10 +39,16 @@ func TestFormsOfALog(t *testing.T) {
 		{"lengths of ISO 8601", "name,pool,created,elapsed,tasks\na,x,2026-03-01 09:00:00,PT1.5S,2\nb,y,2026-03-01 09:01:00,P0DT1M30S,1\n"},
 		{"lengths in words of Go, with spaces", "name,pool,created,elapsed,tasks\na,x,2026-03-01 09:00:00,1.5s,2\nb,y,2026-03-01 09:01:00,1m 30s,1\n"},
 		{"dates whose month has a name", "name,pool,created,elapsed,tasks\na,x,Sun Mar  1 09:00:00 2026,1.5s,2\nb,y,\"Sun, 01 Mar 2026 09:01:00 GMT\",90s,1\n"},
+		{"dates as Go prints them", "name,pool,created,elapsed,tasks\na,x,2026-03-01 09:00:00.000001 +0000 UTC,1.5s,2\nb,y,2026-03-01 09:01:00.000001 +0000 UTC,90s,1\n"},
 		{"dates of web servers", "name,pool,created,elapsed,tasks\na,x,01/Mar/2026:09:00:00 +0000,1.5s,2\nb,y,01/Mar/2026:10:01:00 +0100,90s,1\n"},
 		{"start and end", "name,pool,created,started,finished,tasks\na,x,2026-03-01 09:00,2026-03-01 09:00:01.5,2026-03-01 09:00:03,2\nb,y,2026-03-01 09:01,2026-03-01 09:01:00,2026-03-01 09:02:30,1\n"},
 		{"a wait", "name,pool,wait,start,end,tasks\na,x,10,10,11.5,2\nb,y,5,65,155,1\n"},
 		{"rows that ran no more", "name,pool,submit,start,end,state,tasks\na,x,0,0,1.5,FAILED,2\nb,y,60,60,150,CANCELLED by 7,1\nc,y,60,Unknown,Unknown,PENDING,1\nc,y,60,60,None,RUNNING,1\nc,y,Unknown,60,70,,1\nc,y,60,70,60,,1\nc,y,60,60,70,,0\nc,y,60,60,60,CANCELLED,1\n"},
+		{"a length below 0", "name,pool,created,elapsed,tasks\na,x,2026-03-01 09:00:00,1.5s,2\nc,y,2026-03-01 09:00:01,-1 days +23:59:00,2\nc,y,2026-03-01 09:00:01,-00:01:00,2\nc,y,2026-03-01 09:00:01,-1m,2\nb,y,2026-03-01 09:01:00,90s,1\n"},
+		{"dates of German spreadsheets", "name;pool;created;elapsed;tasks\na;x;1.3.2026 9:00:00;1,5;2\nb;y;01.03.2026 09:01;90;1\n"},
+		{"files put together", "name,pool,arrival,duration,tasks\na,x,0,1.5,2\nname,pool,arrival,duration,tasks\nb,y,60,90,1\n"},
+		{"empty cells behind the last", "name,pool,arrival,duration,tasks\na,x,0,1.5,2,,\nb,y,60,90,1,\n"},
+		{"a separator behind the last cell", "name|pool|arrival|duration|tasks|\na|x|0|1.5|2|\nb|y|60|90|1|\n"},
 		{"the same rows again", "id,name,pool,arrival,duration,tasks\n1,a,x,0,1.5,2\n1,a,x,0,1.5,2\n2,b,y,60,90,1\n"},
 	} {
 		if _, got, err := converted(Conversion{From: "csv"}, "log.csv", tc.text); err != nil || got != want {
@@ -83,11 +89,17 @@ func TestMessagesOfLogs(t *testing.T) {
 		{"csv", "-5,duration\n", Conversion{}, "there is no column \"arrival\""},
 		{"csv", "\xff\xfea\x00", Conversion{}, "iconv -f UTF-16"},
 		{"csv", "\x28\xb5\x2f\xfd", Conversion{}, "zstd -dc"},
+		{"csv", "\xfd7zXZ\x00", Conversion{}, "xz -dc FILE"},
+		{"csv", "BZh91AY", Conversion{}, "bzip2 -dc FILE"},
+		{"csv", "PAR1\x15", Conversion{}, "this is Parquet"},
 		{"csv", "PK\x03\x04", Conversion{}, "export the sheet as CSV"},
 		{"csv", "\x1f\x8b\x08\x00", Conversion{}, "log:1:1: gzip: "},
 		{"csv", "arrival,duration\n\xff,1\n", Conversion{}, "log:2:1: invalid UTF-8: convert the file first"},
 		{"csv", "{\"a\":1}", Conversion{}, "log:1:1: want csv, found JSON"},
-		{"sacct", "{\"jobs\":[]}", Conversion{}, "log:1:1: want sacct, found JSON; such a log is written by sacct -a -X -P"},
+		{"slurm", "{\"jobs\":[]}", Conversion{}, "log:1:1: want slurm, found JSON; such a log is written by JobCompType"},
+		{"sacct", "{\"jobs\":[]}", Conversion{}, "log:1:1: no jobs"},
+		{"sacct", "{\"jobs\":[{\"job_id\":7,\"time\":{\"submission\":5,\n\"start\":6,\"end\":\"soon\"}}]}", Conversion{}, "log:2:17: end: want a number of s, found \"soon\""},
+		{"sacct", "JobID|JobName|Submit|Start|End|AllocCPUS\n1|a|b|1|2|3|1\n", Conversion{}, "log:2:1: 7 cells, but the first row has 6: perhaps a cell has \"|\" in it"},
 		{"csv", "arrival,duration\n01/31/2025 10:00:00,1\n", Conversion{}, "want a date such as 2025-01-31T15:04:05Z, or a unit that says what is first, m/d/y or d/m/y, found \"01/31/2025 10:00:00\""},
 		{"csv", "arrival,duration\n01/31/2025 10:00:00,1\n", Conversion{Columns: Columns{{fieldArrival, "arrival", unitDayFirst}}}, "log:2:1: arrival: want a date such as 31/1/2025 15:04:05, found \"01/31/2025 10:00:00\""},
 		{"csv", "name,num_gpu,creation_time,deletion_time,scheduled_time\n", Conversion{}, "it has the columns of --from alibaba-gpu"},
@@ -134,6 +146,43 @@ func TestColumnWithoutValues(t *testing.T) {
 	notes, _, err = converted(Conversion{From: "github"}, "log", `{"a":{"b":[{"c":1}]}}`)
 	if want := "members of the first object: \"a.b.0.c\"\n"; err == nil || !strings.Contains(notes, want) {
 		t.Errorf("%v, got\n%swant %s", err, notes, want)
+	}
+}
+
+// A log of sacct that is read by its titles alone counts steps as jobs, and whoever reads it so is told.
+func TestSacctAsCSV(t *testing.T) {
+	const text = "JobID,Submit,Start,End\n1,1,2,3\n1.batch,1,2,3\n"
+	const want = "the columns are those of --from sacct, which leaves out the steps of jobs\n"
+	if notes, _, err := converted(Conversion{From: "csv"}, "log", text); err != nil || !strings.Contains(notes, want) {
+		t.Errorf("%v, got\n%swant %s", err, notes, want)
+	}
+	if notes, _, err := converted(Conversion{From: "sacct"}, "log", text); err != nil || strings.Contains(notes, want) {
+		t.Errorf("%v, got\n%s", err, notes)
+	}
+}
+
+// Of tasks in JSON that say no size, each takes a slot; of tables it may be a mistake.
+func TestSizesThatAreNotTold(t *testing.T) {
+	const task = `{"dag_id":"d","task_id":"t","state":"success","start_date":"2026-03-01T09:00:00Z","end_date":"2026-03-01T09:00:05Z"}`
+	const job = `{"metadata":{"creationTimestamp":"2026-03-01T09:00:00Z"},"spec":{},"status":{"startTime":"2026-03-01T09:00:00Z","completionTime":"2026-03-01T09:00:05Z"}}`
+	for from, text := range map[string]string{"airflow": "[" + task + "]", "kubernetes": job} {
+		if _, got, err := converted(Conversion{From: from}, "log", text); err != nil || !strings.Contains(got, `"phases":[{"tasks":1,"time":5}]`) {
+			t.Errorf("%s: %v, got\n%s", from, err, got)
+		}
+	}
+}
+
+// Places of Torque may be spans.
+func TestPlaces(t *testing.T) {
+	for text, want := range map[string]int64{"n1/0": 1, "n1/0+n1/1+n2/0": 3, "n1/0*2+n2/0*3": 5, "n1/0-3,5+n2/0-3": 9, "n1": 1, "n1*4": 4, "n/0*2147483647+n/0-2147483646": 1<<32 - 2} {
+		if got, err := new(tableReader).amount(text, "places"); err != nil || !got.IsInt() || got.Num().Int64() != want {
+			t.Errorf("%s: %v, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"n/3-0", "n/a", "n/0*x", "n/0-"} {
+		if got, err := new(tableReader).amount(text, "places"); err == nil {
+			t.Errorf("%s: %v", text, got)
+		}
 	}
 }
 

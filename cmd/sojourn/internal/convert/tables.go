@@ -37,6 +37,9 @@ func exported(t table) []table {
 	return []table{t, c}
 }
 
+// slurmStates are the "Job State Codes" of sacct.
+var slurmStates = states("pending requeue_hold revoked special_exit", "running suspended completing configuring resizing signaling stage_out stopped")
+
 // tables are the descriptions of logs. A format has several where its files differ: the first counts whose
 // needs are there.
 var tables = map[string][]table{
@@ -59,7 +62,7 @@ var tables = map[string][]table{
 		columns: described(`job=JobID id=JobID|JobIDRaw name=User+JobName pool=Partition user=User|UID group=Account|Group arrival=Submit
 			start=Start end=End duration=Elapsed:text|ElapsedRaw:s tasks=AllocCPUS|NCPUS|ReqCPUS
 			requested=Timelimit:text|TimelimitRaw:min state=State`),
-		states: states("pending requeue_hold revoked special_exit", "running suspended completing configuring resizing signaling stage_out stopped"),
+		states: slurmStates,
 		element: func(id string) (array string, part bool) {
 			id, _, part = strings.Cut(id, ".")
 			array, _, found := strings.Cut(id, "_")
@@ -76,6 +79,16 @@ var tables = map[string][]table{
 			return job
 		},
 		export: "sacct -a -X -P -S 2026-01-01 --format=JobID,JobName,User,Account,Partition,State,AllocCPUS,Submit,Start,End,Elapsed,Timelimit",
+	}, {
+		// https://slurm.schedmd.com/rest_api.html, dbv0.0.40_job: sacct --json, and slurmdb/jobs of slurmrestd
+		columns: described(`job=het.job_id array=array.job_id id=job_id name=user+name pool=partition user=user|association.user
+			group=account|group arrival=time.submission:s start=time.start:s end=time.end:s duration=time.elapsed:s
+			tasks=tres.allocated.cpu.count|required.CPUs requested=time.limit.number:min|time.limit:min
+			state=state.current|state.current.0`),
+		objects: []string{"jobs"},
+		zeros:   true,
+		states:  slurmStates,
+		export:  "sacct -a --json -S 2026-01-01",
 	}},
 
 	// Slurm, src/plugins/jobcomp/filetxt/jobcomp_filetxt.c: JOB_FORMAT
@@ -115,6 +128,7 @@ var tables = map[string][]table{
 			arrival=queued_dttm:date|queued_when:date|scheduled_dttm:date|scheduled_when:date|start_date:date
 			start=start_date:date end=end_date:date duration=duration:s tasks=pool_slots state=state`),
 		objects: []string{"task_instances"},
+		single:  true,
 		states:  states("scheduled queued skipped upstream_failed removed", "running restarting deferred up_for_retry up_for_reschedule"),
 		export:  "GET /api/v2/dags/~/dagRuns/~/taskInstances, or SELECT * FROM task_instance",
 	}),
@@ -150,6 +164,7 @@ var tables = map[string][]table{
 			end=status.completionTime:date|status.conditions.Failed.lastTransitionTime:date
 			tasks=spec.completions|spec.parallelism parallelism=spec.parallelism requested=spec.activeDeadlineSeconds:s`),
 		objects: []string{"items"},
+		single:  true,
 		waves:   true,
 		export:  "kubectl get jobs -A -o json",
 	}},

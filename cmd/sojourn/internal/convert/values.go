@@ -78,7 +78,7 @@ var dateForms = map[string][]string{
 	unitDate: {
 		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z0700", "2006-01-02 15:04:05 Z0700",
 		"2006-01-02 15:04:05 Z07:00", "2006-01-02T15:04:05Z07", "2006-01-02 15:04:05Z07", "2006-01-02T15:04:05", "2006-01-02 15:04:05",
-		"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04", "2006/01/02 15:04:05", "2006/01/02 15:04", "02.01.2006 15:04:05", "02.01.2006 15:04",
+		"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04", "2006/01/02 15:04:05", "2006/01/02 15:04", "2.1.2006 15:04:05", "2.1.2006 15:04", "2.1.2006, 15:04:05",
 		"2006-01-02", time.ANSIC, time.RFC1123Z, "Mon, 02 Jan 2006 15:04:05Z", "02 Jan 2006 15:04:05", "02-Jan-2006 15:04:05",
 		"02/Jan/2006:15:04:05 -0700", "Jan 2, 2006 15:04:05", "Jan 2, 2006, 3:04:05 PM", "Jan 2, 2006 3:04 PM",
 	},
@@ -89,7 +89,9 @@ var dateForms = map[string][]string{
 // date reads a date, in nanoseconds since 1970. One without a zone is in that of the reader.
 func (r *tableReader) date(text, unit string) (int64, error) {
 	plain := text
-	if rest, ok := strings.CutSuffix(plain, " UTC"); ok {
+	if rest, ok := strings.CutSuffix(plain, " +0000 UTC"); ok { // as Go prints times
+		plain = rest + "Z"
+	} else if rest, ok := strings.CutSuffix(plain, " UTC"); ok {
 		plain = rest + "Z"
 	} else if rest, ok := strings.CutSuffix(plain, " GMT"); ok {
 		plain = rest + "Z"
@@ -140,6 +142,11 @@ func (r *tableReader) length(text, unit string) (int64, error) {
 	if unit != unitText {
 		return nanoseconds(text, unit, r.comma)
 	}
+	if rest, negative := strings.CutPrefix(text, "-"); negative { // such as -1 days +23:59:00
+		if ns, ok := clock(clockOf(rest)); ok {
+			return -ns, nil
+		}
+	}
 	if ns, ok := clock(clockOf(text)); ok {
 		return ns, nil
 	}
@@ -151,7 +158,7 @@ func (r *tableReader) length(text, unit string) (int64, error) {
 }
 
 // days are lengths as pandas and Python write them: 1 days 02:03:04, 1 day, 2:03:04.
-var days = regexp.MustCompile(`^(\d+) days?(?:,? (\d.*))?$`)
+var days = regexp.MustCompile(`^(\d+) days?(?:,? \+?(\d.*))?$`)
 
 // iso are those of ISO 8601, as far as they have no years, months and weeks: P1DT2H3M4.5S.
 var iso = regexp.MustCompile(`^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$`)
@@ -247,15 +254,24 @@ func (r *tableReader) amount(text, unit string) (*big.Rat, error) {
 		factor = 100
 	case "milli":
 		factor = 1000
-	case "places": // n1/0+n1/1, or n1/0*2
+	case "places": // n1/0+n1/1, n1/0*2, or n1/0-3,5
 		n := int64(0)
 		for _, host := range strings.Split(text, "+") {
-			_, times, _ := strings.Cut(host, "*")
-			k, err := strconv.ParseInt(cmp.Or(times, "1"), 10, 32)
-			if err != nil || k < 0 {
-				return nil, fmt.Errorf("want places such as n1/0+n2/0*2, found %q", short(text))
+			host, times, _ := strings.Cut(host, "*")
+			_, at, _ := strings.Cut(host, "/")
+			k, err := strconv.ParseUint(cmp.Or(times, "1"), 10, 31)
+			for _, span := range strings.Split(at, ",") {
+				first, last, ranged := strings.Cut(span, "-")
+				low, errLow := strconv.ParseUint(cmp.Or(first, "0"), 10, 31)
+				high, errHigh := low, error(nil)
+				if ranged {
+					high, errHigh = strconv.ParseUint(last, 10, 31)
+				}
+				if err != nil || errLow != nil || errHigh != nil || high < low {
+					return nil, fmt.Errorf("want places such as n1/0+n2/0*2+n3/0-3, found %q", short(text))
+				}
+				n = min(n+int64(k*(high-low+1)), 1<<40)
 			}
-			n += k
 		}
 		return big.NewRat(n, 1), nil
 	default:
