@@ -101,7 +101,7 @@ type Pass struct {
 	door    *Door
 	wait    waitContext
 	t       *tenant
-	permit  *live.Permit
+	permit  *live.Permit // nil if it has the place of another one
 	arrived time.Time
 
 	// Guarded by the lock of the door.
@@ -189,7 +189,7 @@ func (c *waitContext) Value(key any) any {
 func (d *Door) Enter(ctx context.Context, q Request) (*Pass, error) {
 	if ctx.Err() == nil && d.inside(ctx) {
 		now := time.Now()
-		return &Pass{door: d, permit: passOf(ctx, d).permit, arrived: now, since: now, state: gone}, nil
+		return &Pass{door: d, wait: waitContext{Context: ctx}, arrived: now, since: now, state: gone}, nil
 	}
 	return d.enter(ctx, &comer{}, q)
 }
@@ -271,7 +271,12 @@ func refusal(err error, q *Request) error {
 
 // Context returns the context for the work, which comes from that of Enter. It ends when the client has gone, when the policy wants the
 // place back, and at the latest with Leave.
-func (p *Pass) Context() context.Context { return p.permit.Context() }
+func (p *Pass) Context() context.Context {
+	if p.permit == nil { // a second one inside: see Enter
+		return p.wait.Context
+	}
+	return p.permit.Context()
+}
 
 // Leave gives the place back. To leave again does nothing. What the request has used is charged, whatever came of it
 // (TestPanicsAreCharged).

@@ -238,7 +238,8 @@ func TestDeadline(t *testing.T) {
 // What strangers say as a name: different names are different tenants, none nests or is longer than 64 bytes, and the door goes on.
 func TestNames(t *testing.T) {
 	names := []string{"", "a", "A", "a/b", "a/", "/", "*", "~", "~others", "~anonymous", "\x00", "\xff\xfe", strings.Repeat("a/", 20) + "b", strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20) + "y",
-		strings.Repeat("x", 64), strings.Repeat("x", 65), "Bearer sk-123", "e3b0c44298fc1c149afbf4c8996fb924", "a\nb", "ä", "%2f", ".."}
+		strings.Repeat("x", 64), strings.Repeat("x", 65), "Bearer sk-123", "e3b0c44298fc1c149afbf4c8996fb924", "a\nb", "ä", "%2f", "..",
+		"203.0.113.7", "203.0.113.7, 10.0.0.1", "203.0.113.7,10.0.0.1", "2001:db8::1", "[2001:db8::1]:443", "fe80::1%eth0"} // as proxies say from where one comes
 	inDoor(t, len(names), door.Options{}, func(t *testing.T, d *door.Door) {
 		var passes []*door.Pass
 		for _, name := range names {

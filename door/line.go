@@ -241,7 +241,6 @@ func (d *Door) forget(t *tenant, whatever bool) {
 		d.idle--
 		heap.Release(&d.ids, &d.free, t.id)
 		if len(d.gone) < maxGone && cap(t.line) <= 32 {
-			clear(t.line)
 			*t = tenant{line: t.line[:0]}
 			d.gone = append(d.gone, t)
 		}
@@ -259,6 +258,8 @@ func (d *Door) sweep(whatever bool) {
 func (d *Door) resize(t *tenant) {
 	d.stand(t)
 	if t.waiting == 0 {
+		clear(t.line) // what they have is not kept
+		t.line = t.line[:0]
 		d.largest.Remove(t.id)
 		return
 	}
@@ -298,8 +299,9 @@ func (d *Door) push(now time.Time) {
 	id, _ := d.largest.Min()
 	u := *d.ids.At(id)
 	for {
-		p := u.line[len(u.line)-1]
-		u.line = u.line[:len(u.line)-1]
+		last := len(u.line) - 1
+		p := u.line[last]
+		u.line[last], u.line = nil, u.line[:last]
 		if p.state == waits {
 			d.send(p, ErrPushed, d.promise(u, now))
 			return

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/live"
 )
 
 // Status is what a door does at one instant.
@@ -111,8 +112,14 @@ func (d *Door) SetWeight(tenant string, weight float64) error {
 
 // Close refuses requests that come, with 503, and waits until those that are here have left. If ctx ends first, those that wait are refused,
 // and Close returns its cause. If NewFair has made the door, the contexts of those that are in the handler end, and Close waits for them
-// as [live.Pool.Close] does. No goroutine of the door is left then.
+// as [live.Pool.Close] does. No goroutine of the door is left then. A server is to be shut down after its door (TestShutdown).
+//
+// A handler that closes the door by which it came would wait for itself: if ctx is that of its request, the error is [live.ErrDeadlock], and the
+// door stays open (TestCloseInside).
 func (d *Door) Close(ctx context.Context) error {
+	if d.inside(ctx) {
+		return fmt.Errorf("door: Close waits for the request that calls it: %w", live.ErrDeadlock)
+	}
 	d.mu.Lock()
 	if !d.closed && d.waiting+d.running == 0 {
 		close(d.empty)
@@ -126,7 +133,7 @@ func (d *Door) Close(ctx context.Context) error {
 		err = context.Cause(ctx)
 		d.mu.Lock()
 		for _, t := range d.tenants { //sojourn:unordered all of them are refused
-			for _, p := range t.line {
+			for _, p := range slices.Clone(t.line) { // send changes it
 				if p.state == waits {
 					d.send(p, ErrClosed, 0)
 				}
