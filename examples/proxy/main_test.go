@@ -3,14 +3,18 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sojourn-sched/sojourn/door"
 )
 
 // An engine is made up: it decodes up to so many sequences together, a token of each in a step, which takes the longer the more there are.
@@ -96,11 +100,12 @@ func TestProxy(t *testing.T) {
 	server := httptest.NewServer(e)
 	defer server.Close()
 	const inFlight = 4
-	d, handler, err := proxy(server.URL, inFlight)
-	if err != nil {
+	target, wrong := url.Parse(server.URL)
+	d, err := door.NewFair(inFlight, options)
+	if err := errors.Join(wrong, err); err != nil {
 		t.Fatal(err)
 	}
-	front := httptest.NewServer(handler)
+	front := httptest.NewServer(d.Wrap(proxy(target)))
 	defer front.Close()
 	post := func(key, body string) (int, string) {
 		r, err := http.NewRequest("POST", front.URL+"/v1/completions", strings.NewReader(body))
