@@ -75,13 +75,34 @@ func (b *backend) StreamingOutputCall(r *pb.StreamingOutputCallRequest, s pb.Tes
 	return nil
 }
 
-// tenant is what a client says it is: that is enough for a test.
-func tenant(ctx context.Context, _ string, _ any) door.Request {
-	md, _ := metadata.FromIncomingContext(ctx)
-	if t := md.Get("tenant"); len(t) > 0 {
-		return door.Request{Tenant: t[0]}
+// FullDuplexCall answers each message, or panics if that asks for a status.
+func (b *backend) FullDuplexCall(s pb.TestService_FullDuplexCallServer) error {
+	for n := uint64(1); ; n++ {
+		r, err := s.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case r.GetResponseStatus() != nil:
+			panic("the handler")
+		}
+		door.Charge(s.Context(), n)
+		if err := s.Send(&pb.StreamingOutputCallResponse{}); err != nil {
+			return err
+		}
 	}
-	return door.Request{}
+}
+
+// tenant is what a client says it is: that is enough for a test.
+func tenant(ctx context.Context, _ string, _ any) (r door.Request) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	for key, at := range map[string]*string{"tenant": &r.Tenant, "session": &r.Session} {
+		if v := md.Get(key); len(v) > 0 {
+			*at = v[0]
+		}
+	}
+	return r
 }
 
 func as(tenant string) context.Context { return metadata.AppendToOutgoingContext(bg, "tenant", tenant) }
@@ -103,13 +124,22 @@ func recovering(ctx context.Context, m any, _ *grpc.UnaryServerInfo, handle grpc
 	return handle(ctx, m)
 }
 
+func recoveringStream(server any, s grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = status.Error(codes.Internal, fmt.Sprint(v))
+		}
+	}()
+	return handle(server, s)
+}
+
 // serve runs a server behind a door, in a bubble.
 func serve(t *testing.T, inFlight int, o door.Options, with func(t *testing.T, d *door.Door, b *backend, conn *grpc.ClientConn), dial ...grpc.DialOption) {
 	synctest.Test(t, func(t *testing.T) {
 		d := must(door.NewFair(inFlight, o))
 		b := new(backend)
 		opts := doorgrpc.Options{Request: tenant}
-		server := grpc.NewServer(grpc.ChainUnaryInterceptor(recovering, doorgrpc.UnaryInterceptor(d, opts)), grpc.StreamInterceptor(doorgrpc.StreamInterceptor(d, opts)))
+		server := grpc.NewServer(grpc.ChainUnaryInterceptor(recovering, doorgrpc.UnaryInterceptor(d, opts)), grpc.ChainStreamInterceptor(recoveringStream, doorgrpc.StreamInterceptor(d, opts)))
 		pb.RegisterTestServiceServer(server, b)
 		healthpb.RegisterHealthServer(server, health.NewServer())
 		lis := bufconn.Listen(1 << 16)
@@ -164,6 +194,78 @@ func TestCalls(t *testing.T) {
 		if b.most.Load() != 4 || b.calls.Load() != 91 {
 			t.Errorf("%d at a time of %d, want 4 of 91", b.most.Load(), b.calls.Load())
 		}
+	})
+}
+
+// A stream of messages in both directions has its place until its handler returns: when the client has sent all, when it goes away, and when the handler panics.
+func TestStreams(t *testing.T) {
+	serve(t, 1, door.Options{}, func(t *testing.T, d *door.Door, b *backend, conn *grpc.ClientConn) {
+		c := pb.NewTestServiceClient(conn)
+		for how, want := range map[string]codes.Code{"all sent": codes.OK, "gone": codes.Canceled, "panic": codes.Internal} {
+			ctx, cancel := context.WithCancel(as("a"))
+			s := must(c.FullDuplexCall(ctx))
+			talk := func(m *pb.StreamingOutputCallRequest) error {
+				if err := s.Send(m); err != nil {
+					return err
+				}
+				_, err := s.Recv()
+				return err
+			}
+			for range 3 {
+				if err := talk(&pb.StreamingOutputCallRequest{}); err != nil {
+					t.Error(err)
+				}
+			}
+			other := make(chan error, 1)
+			go func() { _, err := c.UnaryCall(as("b"), &pb.SimpleRequest{}); other <- err }()
+			synctest.Wait()
+			if st := d.Status(); st.Running != 1 || st.Waiting != 1 {
+				t.Errorf("%s: while the stream goes on: %+v", how, st)
+			}
+			var err error
+			switch how {
+			case "all sent":
+				_ = s.CloseSend()
+				if _, err = s.Recv(); errors.Is(err, io.EOF) {
+					err = nil
+				}
+			case "gone":
+				cancel()
+				_, err = s.Recv()
+			case "panic":
+				err = talk(&pb.StreamingOutputCallRequest{ResponseStatus: &pb.EchoStatus{}})
+			}
+			if status.Code(err) != want {
+				t.Errorf("%s: the stream ends with %v, want %v", how, err, want)
+			}
+			if err := <-other; err != nil {
+				t.Errorf("%s: who comes next: %v", how, err)
+			}
+			cancel()
+		}
+	})
+}
+
+// Of the sessions of a tenant the one goes first that has had least: a new one need not wait for all calls of another one.
+func TestSessions(t *testing.T) {
+	serve(t, 1, door.Options{}, func(t *testing.T, d *door.Door, b *backend, conn *grpc.ClientConn) {
+		c := pb.NewTestServiceClient(conn)
+		call := func(session string) {
+			if _, err := c.UnaryCall(metadata.AppendToOutgoingContext(as("a"), "session", session), &pb.SimpleRequest{}); err != nil {
+				t.Error(err)
+			}
+		}
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() { call("long") })
+		}
+		time.Sleep(1500 * time.Millisecond)
+		began := time.Now()
+		call("new")
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("a new session got its first answer after %v, want 1.5 s", took)
+		}
+		wg.Wait()
 	})
 }
 
