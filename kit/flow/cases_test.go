@@ -1,6 +1,7 @@
 package flow_test
 
 import (
+	"container/heap"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -377,30 +378,83 @@ func manyFlows(t testing.TB, n, depth int) (*flow.Flows, []flow.Flow) {
 	return f, list
 }
 
-// One operation is the choice of a flow, its charge, and the correction of an earlier one.
+// One operation is the choice of a flow, its charge, and the correction of an earlier one. Beside it stands the same on a heap of package container/heap
+// of one float for each flow, without names, levels, debts or bounds.
 func BenchmarkServe(b *testing.B) {
-	for _, depth := range []int{1, 3} {
+	for _, depth := range []int{0, 1, 3} {
 		for _, n := range []int{100, 10_000, 100_000} {
-			b.Run(fmt.Sprintf("flows=%d/depth=%d", n, depth), func(b *testing.B) {
-				f, _ := manyFlows(b, n, depth)
+			name := fmt.Sprintf("flows=%d/depth=%d", n, depth)
+			if depth == 0 {
+				name = fmt.Sprintf("flows=%d/container-heap", n)
+			}
+			b.Run(name, func(b *testing.B) {
+				var serve func(actual uint64, last uint32) (next uint32)
+				if depth > 0 {
+					f, _ := manyFlows(b, n, depth)
+					serve = func(actual uint64, last uint32) uint32 {
+						if last != 0 {
+							f.Correct(flow.Flow(last), 5e8, actual)
+						}
+						next, _ := f.Least()
+						f.Charge(next, 5e8)
+						return uint32(next)
+					}
+				} else {
+					serve = newFloats(n).serve
+				}
 				r := rand.New(rand.NewPCG(1, 2))
 				costs := make([]uint64, 1024)
 				for i := range costs {
 					costs[i] = 1 + r.Uint64N(1e9)
 				}
-				var out [16]flow.Flow
+				var out [16]uint32
+				step := func(i int) { out[i%16] = serve(costs[i%1024], out[i%16]) }
+				for i := range 10 * n { // until the order is as it stays
+					step(i)
+				}
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
-					if o := out[i%16]; o != flow.Root {
-						f.Correct(o, 5e8, costs[i%1024])
-					}
-					n, _ := f.Least()
-					f.Charge(n, 5e8)
-					out[i%16] = n
+					step(i)
 				}
 			})
 		}
 	}
+}
+
+// floats are flows with a float each, in a heap of package container/heap.
+type floats struct {
+	tag, weight []float64
+	order, pos  []uint32
+}
+
+func newFloats(n int) *floats {
+	f := &floats{tag: make([]float64, n+1), weight: make([]float64, n+1), pos: make([]uint32, n+1)}
+	for i := 1; i <= n; i++ {
+		f.weight[i] = float64(1 + (i-1)%7)
+		f.pos[i] = uint32(len(f.order))
+		f.order = append(f.order, uint32(i))
+	}
+	return f
+}
+
+func (f *floats) Len() int           { return len(f.order) }
+func (f *floats) Less(i, j int) bool { return f.tag[f.order[i]] < f.tag[f.order[j]] }
+func (f *floats) Swap(i, j int) {
+	f.order[i], f.order[j] = f.order[j], f.order[i]
+	f.pos[f.order[i]], f.pos[f.order[j]] = uint32(i), uint32(j)
+}
+func (f *floats) Push(any) {}
+func (f *floats) Pop() any { return nil }
+
+func (f *floats) serve(actual uint64, last uint32) uint32 {
+	if last != 0 {
+		f.tag[last] += (float64(actual) - 5e8) / f.weight[last]
+		heap.Fix(f, int(f.pos[last]))
+	}
+	next := f.order[0]
+	f.tag[next] += 5e8 / f.weight[next]
+	heap.Fix(f, 0)
+	return next
 }
 
 // One operation is a flow that joins, is served once, and leaves, beside others.
