@@ -509,5 +509,30 @@ func marsWaits() Experiment {
 		r.workload, r.reason = workload, "What the wait is relative to, and how many tasks there are, is not known."
 		e.rows = append(e.rows, r)
 	}
+	parts := []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
+	within := func(policy string, part float64) paperRun {
+		if part != 0.5 {
+			policy += fmt.Sprintf(":within=%g", part)
+		}
+		return paperRun{workload, policy}
+	}
+	drawn := []string{marsTMarS, marsHMARES, marsSTF, marsHTWF}
+	for _, policy := range drawn {
+		for _, part := range parts {
+			if part != 0.5 {
+				e.rows = append(e.rows, paperRow{workload: workload, policy: within(policy, part).policy})
+			}
+		}
+	}
+	e.draw = func(p *Result) panels {
+		f := panel{x: axis{label: "relative waiting time", to: 1, ticks: []float64{0, 0.25, 0.5, 0.75, 1}}, y: axis{label: "tasks finished (%)", to: 100}}
+		for i, policy := range drawn {
+			l := p.line([]string{"T-MarS", "H-MARES", "STF", "HTWF"}[i], joined, parts, func(k int) paperRun { return within(policy, parts[k]) })
+			l.x, l.y = slices.Concat([]float64{0}, l.x, []float64{1}), slices.Concat([]float64{0}, l.y, []float64{100})
+			f.lines = append(f.lines, l)
+			f = f.marked(i, 0.5, []float64{71, 62, 58, 51}[i])
+		}
+		return panels{f}
+	}
 	return e
 }

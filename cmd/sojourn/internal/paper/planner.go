@@ -27,6 +27,7 @@ type plannerSpec struct {
 	longer float64 // how many times longer tasks take than it is told, if not 0
 	free   bool    // a plan made from wrong times is carried out on whichever machines are free first
 	late   bool    // the bound is that of jobs released at the ends of their batch intervals
+	within float64 // the part of the longest wait that soonDone counts to; 0 is half
 }
 
 // plannerOptions are the options of a planner. Those with equal ones share a bound.
@@ -50,6 +51,8 @@ func parsePlanner(spec catalog.Spec) (plannerSpec, error) {
 			s.error, err = strconv.ParseFloat(o.Value, 64)
 		case "longer":
 			s.longer, err = strconv.ParseFloat(o.Value, 64)
+		case "within":
+			s.within, err = strconv.ParseFloat(o.Value, 64)
 		case "rounds":
 			s.Rounds, err = strconv.Atoi(o.Value)
 		case "machines":
@@ -263,7 +266,7 @@ func cogeRounds(s *trial.Scenario, planners []plannerSpec) ([]float64, error) {
 	return rounds, nil
 }
 
-// soonDone returns the share of tasks that have waited at most half as long as the
+// soonDone returns the share of tasks that have waited at most half as long, or another part, as the
 // one that waits longest, from their release to their completion, in percent.
 func soonDone(s *trial.Scenario, planners []plannerSpec) ([]float64, error) {
 	in := planInstance(s)
@@ -280,9 +283,9 @@ func soonDone(s *trial.Scenario, planners []plannerSpec) ([]float64, error) {
 				}
 			}
 		}
-		soon, longest := 0, slices.Max(waits)
+		soon, most := 0, cmp.Or(planners[i].within, 0.5)*float64(slices.Max(waits))
 		for _, w := range waits {
-			if w <= longest/2 {
+			if float64(w) <= most {
 				soon++
 			}
 		}
