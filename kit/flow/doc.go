@@ -90,6 +90,10 @@
 //
 //	go test -run '^$' -bench Serve ./kit/flow
 //
+// A choice, a charge and a correction among 10,000 flows take 1,840 instructions (.ci/speed). A heap of package container/heap with a float for each flow,
+// which the benchmark has beside it, takes 1,780. It is faster all the same where 10,000 flows are served in turn, as the state of so many is in no cache
+// near the processor.
+//
 // # When it is wrong
 //
 // It does not limit a rate, and it interrupts nothing: a long call that runs keeps its worker. It does not look at
