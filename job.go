@@ -44,7 +44,8 @@ type Job struct {
 	// Parallelism is how many tasks of the job may run at a time. Zero means any number. While so many
 	// run, no policy starts another one. A revision may change it at any time, also below the number of
 	// tasks that run: they go on. [TaskAdopted] tells of what runs already, so it is never refused for
-	// it. See [FeatureParallelism].
+	// it. Other than zero, it makes each [Phase].After above 0 a barrier: tasks that wait in their slots for the phase before
+	// would take the places without which that phase cannot end. See [FeatureParallelism].
 	Parallelism uint32
 
 	// Release is the release time: no task of the job starts before that instant. Zero means none. A
@@ -99,7 +100,8 @@ type Phase struct {
 	// of this phase may start: 0 means all of them (a barrier), n means n of them
 	// (Hadoop's slow start), and NoBarrier means that the phase waits for none. In
 	// the first phase it is 0 or NoBarrier. Only finished tasks count. A task may
-	// start before its input has arrived; it then waits in its slot.
+	// start before its input has arrived; it then waits in its slot. In a job with
+	// Parallelism n means all of them.
 	After int
 
 	// Needs, unless nil, lists the phases that must have finished, with all their tasks, before
@@ -149,12 +151,12 @@ func (p *Phase) Work() time.Duration {
 
 // Threshold returns how many tasks of the phase before phase i must have
 // finished before tasks of phase i may start, with the special values of
-// [Phase.After] resolved. It is 0 if phase i does not wait for the phase before.
+// [Phase.After] and what [Job].Parallelism makes of it resolved. It is 0 if phase i does not wait for the phase before.
 func (j *Job) Threshold(i int) int {
 	switch p := &j.Phases[i]; {
 	case i == 0 || p.After == NoBarrier || p.Needs != nil && !slices.Contains(p.Needs, i-1):
 		return 0
-	case p.After == 0:
+	case p.After == 0 || j.Parallelism > 0:
 		return j.Phases[i-1].Tasks
 	default:
 		return p.After

@@ -236,10 +236,12 @@ func TestThreshold(t *testing.T) {
 		{Tasks: 7, After: sojourn.NoBarrier},
 		{Tasks: 1, After: 7},
 	}}
-	want := []int{0, 4, 2, 0, 7}
+	bounded := j
+	bounded.Parallelism = 1
+	want, whole := []int{0, 4, 2, 0, 7}, []int{0, 4, 5, 0, 7}
 	for i := range j.Phases {
-		if got := j.Threshold(i); got != want[i] {
-			t.Errorf("Threshold(%d) = %d, want %d", i, got, want[i])
+		if got, all := j.Threshold(i), bounded.Threshold(i); got != want[i] || all != whole[i] {
+			t.Errorf("Threshold(%d) = %d, and %d with a bound, want %d and %d", i, got, all, want[i], whole[i])
 		}
 	}
 	j.Phases[0].After = sojourn.NoBarrier

@@ -127,7 +127,7 @@ func (ph *phase) startsSlowly() bool {
 	case ph.index == 0:
 		return false
 	}
-	before, after := &phases[ph.index-1], ph.spec().After
+	before, after := &phases[ph.index-1], ph.job.Spec().Threshold(ph.index)
 	return before.Delays != nil || after > 0 && after < before.Tasks
 }
 

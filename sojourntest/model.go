@@ -150,10 +150,10 @@ func (j *modelJob) open(phase int) bool {
 	if phase == 0 {
 		return true
 	}
-	switch after := j.spec.Phases[phase].After; after {
-	case sojourn.NoBarrier:
+	switch after := j.spec.Phases[phase].After; {
+	case after == sojourn.NoBarrier:
 		return true
-	case 0:
+	case after == 0, j.spec.Parallelism > 0: // what would wait in its slot takes no place of what it waits for
 		return j.count(phase-1, done) == len(j.tasks[phase-1])
 	default:
 		return j.count(phase-1, done) >= after
