@@ -60,7 +60,7 @@
 //
 // A sojourn.Locked may stand anywhere inside. Tests: TestOrders, TestNotNew of package journal.
 //
-// What tasks took is not part of a snapshot: after a restart a forecast knows nothing of it until tasks end.
+// What tasks took is part of the snapshot of a Watch, so a journal around it keeps that over restarts (TestForecastAfterARestart).
 //
 // # Cost
 //

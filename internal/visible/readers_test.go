@@ -14,6 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/account"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/forecast"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
@@ -63,6 +64,9 @@ func policies(t *testing.T) map[string]func() encoding.BinaryUnmarshaler {
 	return map[string]func() encoding.BinaryUnmarshaler{
 		"account.Account": func() encoding.BinaryUnmarshaler {
 			return account.New(constructors.FIFO.Must(fifo.Options{}))
+		},
+		"forecast.Watch": func() encoding.BinaryUnmarshaler {
+			return forecast.New(constructors.FIFO.Must(fifo.Options{}))
 		},
 		"baseline.Backfill":           of(constructors.EASY.With(baseline.BackfillOptions{})),
 		"baseline.DeadlineConstraint": of(constructors.Deadline.With(baseline.DeadlineConstraintOptions{})),
