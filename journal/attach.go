@@ -62,14 +62,19 @@ func (a attachments) append(e *encoder) {
 
 // Attach keeps bytes with a job until it ends, for the driver: what its tasks are to do. The job is live, or the next
 // event is its arrival. Bytes that are attached before that event are there whenever the job is. Empty data
-// takes away what was attached. Attach returns the error of the store after it has failed.
+// takes away what was attached. Attach returns the error of the store after it has failed. While it fails (see Options.Retry), the error of what there is no
+// room for in memory has a method Stalled, and nothing is attached.
 func (j *Journal) Attach(id sojourn.JobID, data []byte) error {
 	if j.log.failed.Load() {
 		return j.log.failure()
 	}
-	j.owned.set(id, data)
 	l := &j.log
 	l.mu.Lock()
+	if l.stall != nil && l.end-l.stalledAt+int64(len(data)) > mostUnwritten/2 { // the other half is for what cannot wait
+		defer l.mu.Unlock()
+		return l.stall
+	}
+	j.owned.set(id, data)
 	at := len(l.buf)
 	l.attach(id, data)
 	j.appended(len(l.buf) - at)

@@ -216,6 +216,9 @@ func (l *log) lead(sync bool) {
 			l.durable = end
 		}
 	case l.retry && !errors.Is(err, ErrLocked): // another process has it from now on
+		if l.stall == nil {
+			l.stalledAt = l.end
+		}
 		l.stall = &stallError{err}
 		l.fails++
 		l.next = cmp.Or(next, l.next)

@@ -39,8 +39,9 @@ type Options struct {
 	Another func() (sojourn.Policy, error)
 
 	// Retry says that the store may fail for a while. The journal goes on in memory meanwhile: Observe and Assign work, and Wait, Flush and
-	// Write return an error that has a method Stalled, until one of them, called again, has written everything. After 64 MiB, and
-	// without Retry, an error of the store is the last one (TestRetry, TestHostileDisk).
+	// Write return an error that has a method Stalled, until one of them, called again, has written everything. So does Attach of what there
+	// is no room for. After 64 MiB more than what could not be written at first, and without Retry, an error of the store is the last
+	// one (TestRetry, TestRetryOfALargeRecord, TestHostileDisk).
 	Retry bool
 
 	// Rebuild makes the policy anew by its facts, whatever snapshots and decisions the journal has. What the
@@ -104,13 +105,14 @@ type log struct {
 	latest  atomic.Uint64 // segment
 
 	// With Options.Retry; see mend.go.
-	retry bool
-	stall *stallError // of the last call of lead, if it has failed
-	fails int         // calls that have failed
-	tail  tail        // what was appended to the segment since it was synced; only who writes uses it
-	torn  bool        // the end of the segment may be anything
-	taken int64       // position: in the store, or in tail
-	due   uint64      // segments before this one are to be removed
+	retry     bool
+	stall     *stallError // of the last call of lead, if it has failed
+	stalledAt int64       // position: the end when that began. What waited then may be one large record
+	fails     int         // calls that have failed
+	tail      tail        // what was appended to the segment since it was synced; only who writes uses it
+	torn      bool        // the end of the segment may be anything
+	taken     int64       // position: in the store, or in tail
+	due       uint64      // segments before this one are to be removed
 
 	// Of the current segment; only who writes uses them.
 	segment uint64
@@ -279,7 +281,7 @@ func (j *Journal) appended(n int) {
 	send := len(l.buf) >= overflow && l.stall == nil && !l.busy && !l.sent
 	l.sent = l.sent || send
 	busy, failing := l.next != nil || l.making, l.failing
-	if l.stall != nil && l.err == nil && l.end-l.durable > mostUnwritten {
+	if l.stall != nil && l.err == nil && l.end-l.stalledAt > mostUnwritten {
 		l.abandon(failure(l.stall.err))
 	}
 	stalled := l.stall != nil

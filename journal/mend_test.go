@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"testing"
@@ -97,6 +98,45 @@ func TestRetry(t *testing.T) {
 				t.Errorf("%s, and Observe works", how)
 			}
 		}()
+	}
+}
+
+// One record of more than 64 MiB that the store does not take is kept with all that comes after it. Meanwhile there is no room for another large one.
+func TestRetryOfALargeRecord(t *testing.T) {
+	job := func(id sojourn.JobID) sojourn.Event {
+		return sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Phases: []sojourn.Phase{{Tasks: 1}}}}
+	}
+	m := newMemory()
+	s, _ := openFiles(m, "dir")
+	j, err := Open(s, newFIFO(t), Options{Retry: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stalled interface{ Stalled() bool }
+	m.fail = m.calls + 1
+	large := make([]byte, mostUnwritten+1)
+	large[mostUnwritten] = 7
+	if err := errors.Join(j.Attach(1, large), j.Observe(job(1)), j.Flush()); !errors.As(err, &stalled) {
+		t.Fatalf("a large record: %v, want that the store fails for a while", err)
+	}
+	for id := sojourn.JobID(2); id < 50; id++ {
+		if err := errors.Join(j.Attach(id, []byte{1}), j.Observe(job(id))); err != nil {
+			t.Fatalf("job %d: %v", id, err)
+		}
+	}
+	if err := j.Attach(50, large); !errors.As(err, &stalled) || j.Attached(50) != nil {
+		t.Errorf("another large record: %v, and %d bytes are attached", err, len(j.Attached(50)))
+	}
+	m.fail = 0
+	if err := errors.Join(j.Flush(), j.Attach(50, large), j.Observe(job(50)), j.Close()); err != nil {
+		t.Fatalf("the store works again: %v", err)
+	}
+	s, _ = openFiles(m, "dir")
+	if j, err = Open(s, newFIFO(t), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if j.Account().Live() != 50 || !bytes.Equal(j.Attached(1), large) || !bytes.Equal(j.Attached(50), large) {
+		t.Errorf("%d jobs are there, with %d and %d bytes", j.Account().Live(), len(j.Attached(1)), len(j.Attached(50)))
 	}
 }
 

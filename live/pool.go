@@ -369,7 +369,10 @@ func (p *Pool) submit(ctx context.Context, h *Handle, j *Job) (same *Handle, pos
 		return nil, 0, err
 	}
 	if order != nil { // the job is about to arrive
-		if err := p.kept.d.Attach(h.spec.ID, order); err != nil {
+		if err := p.kept.d.Attach(h.spec.ID, order); isStalled(err) {
+			p.beginStall(err) // there is room when the store works again
+			return nil, 0, p.trouble()
+		} else if err != nil {
 			p.fail(err)
 			p.settle(nil)
 			return nil, 0, err

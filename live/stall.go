@@ -161,6 +161,11 @@ func (p *Pool) stalls(err error) *stall {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.beginStall(err)
+}
+
+// beginStall begins a stall, unless there is one. The lock is held.
+func (p *Pool) beginStall(err error) *stall {
 	s := p.stall.Load()
 	if s == nil && !p.over {
 		s = &stall{err: fmt.Errorf("%w: %w", ErrStalled, err), over: make(chan struct{}), wait: firstTry}

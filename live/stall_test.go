@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -103,7 +104,7 @@ func (s *stalled) options() live.Options {
 		},
 		Handlers: map[string]live.Handler{"sleep": func(ctx context.Context, t live.Task, payload []byte) error {
 			s.d.say("%v#%d", t.TaskID, t.Attempt)
-			return sleep(must(time.ParseDuration(string(payload))))(ctx, t)
+			return sleep(must(time.ParseDuration(string(bytes.TrimRight(payload, "\x00")))))(ctx, t)
 		}}}
 }
 
@@ -319,6 +320,33 @@ func TestTasksWaitForTheStore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A job with a payload of more than 64 MiB meets a full disk. Its submission waits, what runs goes on and ends, and so does all when there is space.
+func TestLargeJobAtAFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStalled(t)
+		large := sleepJob
+		large.Payload = append([]byte("1m"), make([]byte, 65<<20)...)
+		submitted := make(chan *live.Handle)
+		go func() { submitted <- must(s.p.Submit(bg, large)) }()
+		time.Sleep(time.Hour)
+		select {
+		case h := <-submitted:
+			t.Errorf("job %d is said to be durable", h.ID())
+		default:
+		}
+		s.store.full.Store(false)
+		for _, h := range append(s.jobs, <-submitted) {
+			wantError(t, fmt.Sprint("job ", h.ID()), h.Wait(bg), nil)
+		}
+		if want := []live.NoteKind{live.PoolStalled, live.PoolMended}; !slices.Equal(s.notes.kinds, want) {
+			t.Errorf("told %v, want %v", s.notes.kinds, want)
+		}
+		if err := errors.Join(s.p.Close(bg), s.j.Close()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A change does not wait for the store, since nobody could end that. The first one is made, and survives.
