@@ -13,7 +13,7 @@ type Change[J any] struct {
 
 	// Ended says that the job has left the account: all its tasks are finished, or
 	// it is cancelled and its last attempt has ended. Its handle may be given to
-	// the next job that arrives.
+	// the next job that arrives, and so may Job itself: the policy must not keep it.
 	Ended bool
 
 	// Slot is the slot that the event concerns, if any, with all its fields.
@@ -33,7 +33,7 @@ func (l *Ledger[J]) Apply(ev *sojourn.Event) Change[J] {
 		l.apply(ev, nil, &c)
 		return l.change(&c)
 	}
-	j := new(Job[J])
+	j := l.zeroJob()
 	l.apply(ev, &j.job, &c)
 	l.enter(j)
 	return l.change(&c)
@@ -47,9 +47,24 @@ func (l *Ledger[J]) change(c *change) Change[J] {
 		all.Job = *own
 		if c.ended {
 			*own = nil
+			if len(l.gone) < mostGone {
+				l.gone = append(l.gone, all.Job)
+			}
 		}
 	}
 	return all
+}
+
+// zeroJob returns a zero job: a new one, or one that has ended.
+func (l *Ledger[J]) zeroJob() *Job[J] {
+	last := len(l.gone) - 1
+	if last < 0 {
+		return new(Job[J])
+	}
+	j := l.gone[last]
+	l.gone = l.gone[:last]
+	*j = Job[J]{}
+	return j
 }
 
 // enter lists a job that has its handle.

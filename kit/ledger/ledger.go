@@ -38,7 +38,8 @@
 // tasks, a block of 4,096 tasks takes memory only once one of them was started, held
 // or finished; Take and Apply then allocate some 600 bytes. Only tasks that were
 // attempted more than once, held, or reported done without an attempt have an entry in
-// a map. Jobs are found by ID fastest if their IDs lie next to one another. A job that has ended takes no memory.
+// a map. Jobs are found by ID fastest if their IDs lie next to one another. Jobs that have ended take no memory, but for 64 of them, which are
+// used again: a policy lets go of a [Job] in the event that ends it.
 package ledger
 
 import (
@@ -56,8 +57,13 @@ type Ledger[J any] struct {
 	Supports sojourn.Features
 
 	cluster
-	own heap.Table[*Job[J]] // by handle: the jobs of cluster, whose job they contain
+	own  heap.Table[*Job[J]] // by handle: the jobs of cluster, whose job they contain
+	gone []*Job[J]           // at most mostGone jobs that have ended, whose memory the next ones take
 }
+
+// mostGone is how many ended jobs are kept to be used again. They may keep large descriptions from being collected, and few are enough
+// where jobs come about as fast as they end.
+const mostGone = 64
 
 // An Attempt is a live attempt at a task.
 type Attempt[J any] struct {
