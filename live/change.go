@@ -39,6 +39,11 @@ func (p *Pool) changePool(name string, change func(*sojourn.Pool)) (pos int64, e
 	n.Name, n.Min, n.Max = name, maps.Clone(n.Min), maps.Clone(n.Max)
 	if err = p.observe(sojourn.Event{Kind: sojourn.PoolChanged, Pool: &n}); err == nil {
 		pos = p.kept.position()
+		told := p.told(name)
+		if told == nil { // the policy has pools, and does not say how it treats them
+			told = &n
+		}
+		p.announce.changed(told)
 	}
 	p.settle(nil)
 	return pos, err
@@ -60,6 +65,14 @@ func (p *Pool) settings(name string) (n sojourn.Pool, ok bool) {
 	n, ok = s.Pool(name)
 	n.Min, n.Max = maps.Clone(n.Min), maps.Clone(n.Max)
 	return n, ok
+}
+
+// told returns what observers are told of a pool of the policy; nil if there are none.
+func (p *Pool) told(name string) *sojourn.Pool {
+	if n, ok := p.settings(name); ok {
+		return &n
+	}
+	return nil
 }
 
 // Shares returns what each pool of the policy with live jobs has of the slots of a class, and what it is entitled to; nil if

@@ -358,9 +358,12 @@ func (h *Handle) count(acc *account.Account, job account.Job) {
 }
 
 // Handles returns the live jobs in the order of their submission. After New with a [Durable] policy these are
-// the jobs that go on.
+// the jobs that go on. The pool does not wait meanwhile: it is locked for 512 jobs at a time, so more than these are not those of one instant
+// .
 func (p *Pool) Handles() []*Handle {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.jobs.all()
+	list := make([]*Handle, 0, p.jobs.live)
+	p.look(func(h *Handle) { list = append(list, h) })
+	return list
 }

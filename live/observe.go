@@ -30,6 +30,10 @@ type Note struct {
 	Age  time.Duration // how long ago the job was submitted
 	Done []int         // JobResumed: how many tasks of each phase were done before
 
+	// Pool is how the jobs of a pool of the policy are treated, not to be changed: of JobSubmitted and JobResumed that of the job,
+	// and of PoolChanged the one that was changed. It is nil if the policy has no pools: see [sojourn.Sharer].
+	Pool *sojourn.Pool
+
 	// Of attempts.
 	Task    sojourn.TaskID
 	Attempt uint32
@@ -78,12 +82,13 @@ const (
 	PoolStalled  // see [ErrStalled]
 	PoolMended   // the store works again
 	PoolStandby  // Err wraps ErrStandby; nil: the other process has gone, and the pool goes on with the jobs
+	PoolChanged  // ChangePool has changed how the jobs of Note.Pool are treated
 )
 
 var noteNames = [...]string{JobSubmitted: "job submitted", JobRefused: "job refused", JobEnded: "job ended",
 	TaskStarted: "task started", TaskStopped: "task stopped", TaskEnded: "task ended", Decided: "decided",
 	JobResumed: "job resumed", JobStuck: "job stuck", TaskIgnores: "task ignores its context", TaskReturned: "task returned",
-	PoolBroken: "pool broken", PoolStalled: "pool stalled", PoolMended: "pool mended", JobRevised: "job revised", TaskLost: "task lost with the process", TaskGivenUp: "task given up", EndUntold: "end of job untold", PoolStandby: "pool on standby"}
+	PoolBroken: "pool broken", PoolStalled: "pool stalled", PoolMended: "pool mended", JobRevised: "job revised", TaskLost: "task lost with the process", TaskGivenUp: "task given up", EndUntold: "end of job untold", PoolStandby: "pool on standby", PoolChanged: "pool of the policy changed"}
 
 // String returns the name in words, such as "job submitted".
 func (k NoteKind) String() string {
@@ -132,6 +137,10 @@ func (o logger) Note(n Note) {
 	if n.Kind == TaskEnded || n.Kind == TaskReturned {
 		attrs = append(attrs, slog.Duration("took", n.Took))
 	}
+	if n.Kind == PoolChanged {
+		attrs = append(attrs, slog.String("pool", n.Pool.Name), slog.Float64("weight", n.Pool.Weight), slog.Bool("paused", n.Pool.Paused), slog.Int("max_jobs", n.Pool.MaxJobs),
+			slog.Any("min", n.Pool.Min), slog.Any("max", n.Pool.Max))
+	}
 	if n.Err != nil {
 		attrs = append(attrs, slog.Any("error", n.Err))
 	}
@@ -169,7 +178,18 @@ func (n *announcer) tell(note Note) {
 func (n *announcer) job(kind NoteKind, h *Handle, err error) {
 	if n.to != nil {
 		now := n.d.Now()
-		n.tell(Note{Kind: kind, At: now, Job: &h.spec, Age: now.Sub(h.at), Err: err})
+		note := Note{Kind: kind, At: now, Job: &h.spec, Age: now.Sub(h.at), Err: err}
+		if kind == JobSubmitted {
+			note.Pool = h.pool.told(h.spec.Pool)
+		}
+		n.tell(note)
+	}
+}
+
+// changed tells that a pool of the policy is treated otherwise.
+func (n *announcer) changed(p *sojourn.Pool) {
+	if n.to != nil {
+		n.tell(Note{Kind: PoolChanged, At: n.d.Now(), Pool: p})
 	}
 }
 
@@ -187,7 +207,7 @@ func (n *announcer) resumed(h *Handle, left leftovers) {
 		return
 	}
 	now := n.d.Now()
-	note := Note{Kind: JobResumed, At: now, Job: &h.spec, Age: now.Sub(h.at), Took: now.Sub(h.at), Done: make([]int, len(h.spec.Phases))}
+	note := Note{Kind: JobResumed, At: now, Job: &h.spec, Age: now.Sub(h.at), Took: now.Sub(h.at), Done: make([]int, len(h.spec.Phases)), Pool: h.pool.told(h.spec.Pool)}
 	if left.ran[h.spec.ID] {
 		note.Took = now.Sub(left.at)
 	}

@@ -65,11 +65,18 @@ func (p *Pool) Status() Status {
 	}
 	st.Jobs = make([]JobStatus, 0, p.jobs.live)
 	promiser, promises := policyAs[sojourn.Promiser](p)
+	p.look(func(h *Handle) { st.Jobs = append(st.Jobs, p.jobStatus(h, st.Now, promiser, promises)) })
+	st.rank(order)
+	return st
+}
+
+// look calls f with the live jobs in the order of their submission. The lock is held, and let go between lookAtOnce jobs.
+func (p *Pool) look(f func(*Handle)) {
 	looked := 0
 	for pg, next := p.jobs.from(0); pg != nil; pg, next = p.jobs.from(next) {
 		for _, h := range pg.jobs {
 			if h != nil {
-				st.Jobs = append(st.Jobs, p.jobStatus(h, st.Now, promiser, promises))
+				f(h)
 			}
 		}
 		if looked += pg.live; looked >= lookAtOnce {
@@ -78,8 +85,6 @@ func (p *Pool) Status() Status {
 			p.mu.Lock() // who waits has it first, after a millisecond
 		}
 	}
-	st.rank(order)
-	return st
 }
 
 // rank puts the jobs of an order in front. They are by ID.

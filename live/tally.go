@@ -17,7 +17,8 @@ import (
 type Tally struct {
 	mu       sync.Mutex
 	live     map[sojourn.JobID]*tallied
-	queued   int // Invariant: the sum over live
+	pools    map[string]*group // by the names that the policy has for them; those of live jobs
+	queued   int               // Invariant: the sum over live
 	running  int
 	ignoring int
 	broken   bool
@@ -26,10 +27,18 @@ type Tally struct {
 // A tallied is a live job.
 type tallied struct {
 	job            *sojourn.Job
+	pool           *group
 	waiting, ended []int // by phase
 	queued         int   // Invariant: the sum of waiting
 	running        int
 	since          time.Time // the submission, or the start or end of its last attempt
+}
+
+// A group is the live jobs of a pool of the policy, or those of a Job.Pool if it has no pools.
+type group struct {
+	name   string
+	weight float64
+	jobs   int
 }
 
 // Gauges are what a [Tally] tells.
@@ -56,7 +65,8 @@ type Gauges struct {
 	// Data Networks, 2nd edition, section 6.5.2]
 	JobShareError float64
 
-	// PoolShareError is the same for the groups of jobs that Job.Pool names. All groups have the same weight.
+	// PoolShareError is the same for the pools of the policy and their weights, as they are now. Those of nested pools count as if all had one
+	// parent. Under a policy without pools the groups are those that Job.Pool names, of one weight (TestPoolShareErrorIsWeighted).
 	PoolShareError float64
 }
 
@@ -68,6 +78,7 @@ func (t *Tally) Note(n Note) {
 	case JobSubmitted, JobResumed:
 		j := &tallied{job: n.Job, waiting: make([]int, len(n.Job.Phases)), ended: make([]int, len(n.Job.Phases)), since: time.Now().Add(-n.Took)}
 		copy(j.ended, n.Done)
+		j.pool = t.enter(n)
 		for i := range n.Job.Phases {
 			j.waiting[i] = n.Job.Phases[i].Tasks - j.ended[i]
 			j.queued += j.waiting[i]
@@ -91,6 +102,13 @@ func (t *Tally) Note(n Note) {
 		if j := t.live[n.Job.ID]; j != nil {
 			t.queued -= j.queued
 			delete(t.live, n.Job.ID)
+			if j.pool.jobs--; j.pool.jobs == 0 {
+				delete(t.pools, j.pool.name)
+			}
+		}
+	case PoolChanged:
+		if g := t.pools[n.Pool.Name]; g != nil {
+			g.weight = n.Pool.Weight
 		}
 	case TaskStarted:
 		t.move(n.Task, -1, 1)
@@ -119,6 +137,25 @@ func (t *Tally) Note(n Note) {
 	}
 }
 
+// enter counts a job in its group.
+func (t *Tally) enter(n Note) *group {
+	name, weight := n.Job.Pool, 1.0
+	if n.Pool != nil {
+		name, weight = n.Pool.Name, n.Pool.Weight
+	}
+	g := t.pools[name]
+	if g == nil {
+		if t.pools == nil {
+			t.pools = map[string]*group{}
+		}
+		g = &group{name: name}
+		t.pools[name] = g
+	}
+	g.weight = weight
+	g.jobs++
+	return g
+}
+
 // move enters that tasks of a job begin to wait or to run.
 func (t *Tally) move(id sojourn.TaskID, queued, running int) {
 	t.running += running
@@ -137,15 +174,15 @@ func (t *Tally) Read() Gauges {
 	g := Gauges{Jobs: len(t.live), Queued: t.queued, Running: t.running, Ignoring: t.ignoring, Broken: t.broken}
 	now := time.Now()
 	jobs := make([]claim, 0, len(t.live))
-	pools := map[string]claim{}
+	pools := map[*group]claim{}
 	for _, j := range t.live { //sojourn:unordered a maximum, sums of integers, and a list that is sorted below
 		if j.running == 0 && j.queued > 0 {
 			g.Starvation = max(g.Starvation, now.Sub(j.since))
 		}
 		c := claim{float64(j.job.WeightUnits()), j.running, j.usable()}
 		jobs = append(jobs, c)
-		all := pools[j.job.Pool]
-		pools[j.job.Pool] = claim{1, all.running + c.running, all.usable + c.usable}
+		all := pools[j.pool]
+		pools[j.pool] = claim{j.pool.weight, all.running + c.running, all.usable + c.usable}
 	}
 	t.mu.Unlock()
 	groups := make([]claim, 0, len(pools))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/live"
 )
 
@@ -79,4 +80,45 @@ func TestShareErrorOfNarrowJobs(t *testing.T) {
 			t.Errorf("running %v: share error of pools %v, want 0", tc.running, got)
 		}
 	}
+}
+
+// The share error of pools is that of the policy's weights, also after a change, which observers are told of.
+func TestPoolShareErrorIsWeighted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tally live.Tally
+		var told []sojourn.Pool
+		o := live.Options{Slots: 4, Observer: fan{&tally, noteFunc(func(n live.Note) {
+			if n.Kind == live.PoolChanged {
+				told = append(told, *n.Pool)
+			}
+		})}}
+		p := must(live.New(must(fair.New(fair.Options{Pools: map[string]fair.Pool{"a": {Weight: 3}}})), o))
+		for _, pool := range []string{"a", "a", "b"} {
+			job := bag(9, sleep(time.Hour))
+			job.Pool = pool
+			must(p.Submit(bg, job))
+		}
+		check := func(when string, want float64) {
+			t.Helper()
+			if got := tally.Read(); got.Running != 4 || got.PoolShareError != want {
+				t.Errorf("%s: %d running, share error %v, want 4, %v", when, got.Running, got.PoolShareError, want)
+			}
+		}
+		check("at first", 0.25) // the first pool has all 4 slots, and were to have 3
+		heavier := func(n *sojourn.Pool) { n.Weight = 9 }
+		if err := p.ChangePool("b", heavier); err != nil {
+			t.Fatal(err)
+		}
+		check("after a change", 0.75) // were to have 1
+		wantError(t, "a change that is none", p.ChangePool("b", func(n *sojourn.Pool) { n.Weight = -1 }), sojourn.ErrInvalidPool)
+		if len(told) != 1 || told[0].Name != "b" || told[0].Weight != 9 {
+			t.Errorf("told of %+v", told)
+		}
+		stop, cancel := context.WithCancel(bg)
+		cancel()
+		_ = p.Close(stop)
+		if got := tally.Read(); got != (live.Gauges{}) {
+			t.Errorf("the tally of a pool that is closed has %+v", got)
+		}
+	})
 }
