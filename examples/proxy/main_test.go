@@ -52,6 +52,7 @@ func (e *engine) run(ctx context.Context) {
 // ServeHTTP is POST /v1/completions, as far as it matters here.
 func (e *engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var q struct {
+		Prompt    int  `json:"prompt"` // so many tokens, which the engine reads at once
 		MaxTokens int  `json:"max_tokens"`
 		Stream    bool `json:"stream"`
 	}
@@ -68,6 +69,9 @@ func (e *engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer e.mu.Unlock()
 		delete(e.batch, s)
 	}()
+	e.mu.Lock()
+	e.tokens[r.Header.Get("Authorization")] += q.Prompt
+	e.mu.Unlock()
 	n := 0
 	for range s.tokens {
 		if r.Context().Err() != nil {
@@ -82,7 +86,7 @@ func (e *engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.(http.Flusher).Flush()
 		}
 	}
-	usage := fmt.Sprintf(`"usage": {"prompt_tokens": 0, "completion_tokens": %d, "total_tokens": %d}`, n, n)
+	usage := fmt.Sprintf(`"usage": {"prompt_tokens": %d, "completion_tokens": %d, "total_tokens": %d}`, q.Prompt, n, q.Prompt+n)
 	if q.Stream {
 		fmt.Fprintf(w, "data: {\"choices\": [], %s}\n\ndata: [DONE]\n\n", usage)
 		return
@@ -90,8 +94,8 @@ func (e *engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"choices": [{"text": %q}], %s}`, strings.Repeat("x", n), usage)
 }
 
-// Two keys that always have requests, of 5 tokens that are not streamed and of 40 that are, get the same tokens: not the same
-// number of requests. The engine has no larger batch than the door lets in.
+// Two keys that always have requests, of 80 tokens that take 5 steps of the engine and are not streamed, and of 40 that take 40 steps and are, get the same
+// tokens: neither the same number of requests nor the same time. The engine has no larger batch than the door lets in.
 func TestProxy(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -132,7 +136,7 @@ func TestProxy(t *testing.T) {
 	var wg sync.WaitGroup
 	done := make(chan struct{})
 	for i := range 16 {
-		key, body := "Bearer short", `{"max_tokens": 5}`
+		key, body := "Bearer short", `{"prompt": 75, "max_tokens": 5}`
 		if i%2 == 1 {
 			key, body = "Bearer long", `{"max_tokens": 40, "stream": true}`
 		}
@@ -151,7 +155,7 @@ func TestProxy(t *testing.T) {
 		})
 	}
 	var short, long int
-	for end := time.Now().Add(time.Minute); short+long < 4000; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); short+long < 12_000; time.Sleep(time.Millisecond) {
 		e.mu.Lock()
 		short, long = e.tokens["Bearer short"], e.tokens["Bearer long"]
 		e.mu.Unlock()
