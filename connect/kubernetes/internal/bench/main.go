@@ -9,7 +9,7 @@
 //
 // With -mix 200, so many Jobs of many sizes come over time instead, real controllers make their pods, and
 // these run for a while. What counts is how long a Job takes to complete. With -tenants 0.7,1.25 they are 100 short and 5 long Jobs of three
-// tenants, at each of these loads, and what is printed are medians of the rounds; -controller and -plugin then have their turns too.
+// tenants, at each of these loads, and what is printed are medians of the rounds; -controller, -plugin and -kueue then have their turns too.
 package main
 
 import (
@@ -35,7 +35,8 @@ type options struct {
 	json                       string // file for all measurements
 	mix                        int    // Jobs that come over time, instead of a burst of pods
 	tenants                    string // loads, with commas
-	controller, plugin         string // programs
+	controller, plugin, kueue  string // programs
+	kueueCRDs                  string // folder
 	kills                      int    // of each scheduler in the middle of a burst
 }
 
@@ -54,6 +55,8 @@ func main() {
 	flag.StringVar(&o.tenants, "tenants", "", "measure the completion times of 100 short and 5 long Jobs of three tenants at these loads, with commas")
 	flag.StringVar(&o.controller, "controller", "", "the program sojourn-jobs, for -tenants")
 	flag.StringVar(&o.plugin, "plugin", "", "the program sojourn-kube-scheduler, for -tenants")
+	flag.StringVar(&o.kueue, "kueue", "", "the program of research/benchmarks/peers/kueue/controllers, for -tenants")
+	flag.StringVar(&o.kueueCRDs, "kueue-crds", "", "the folder config/components/crd/bases of Kueue, for -kueue")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
@@ -108,11 +111,18 @@ type scheduler struct {
 	podName string   // spec.schedulerName of its pods
 	command []string // nil for kube-scheduler
 	managed bool     // its Jobs are suspended, and kube-scheduler runs beside it
+	kueue   string   // the name of their queue of Kueue, if any
 	config  string   // of kube-scheduler with the plugin
 }
 
 func (o options) schedulers() []scheduler {
 	list := []scheduler{{name: stock, podName: "default-scheduler"}}
+	if o.kueue != "" {
+		for _, kind := range []string{kueueOne, kueueFair} {
+			args := []string{o.kueue, "-kubeconfig={kubeconfig}", "-listen=127.0.0.1:{port}", fmt.Sprintf("-fair=%t", kind == kueueFair)}
+			list = append(list, scheduler{name: "kueue-" + kind, podName: "default-scheduler", command: args, managed: true, kueue: kind})
+		}
+	}
 	for p := range strings.SplitSeq(o.policies, ",") {
 		if o.controller != "" {
 			args := []string{o.controller, "-policy=" + p, "-kubeconfig={kubeconfig}", "-listen=127.0.0.1:{port}"}

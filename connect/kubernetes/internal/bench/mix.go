@@ -25,6 +25,9 @@ import (
 	"github.com/sojourn-sched/sojourn/connect/kubernetes/suspend"
 )
 
+// numTenants is how many namespaces the Jobs of the mix are in.
+const numTenants = 3
+
 // takes is the annotation that says how long a pod of the mix runs.
 const takes = "example.com/takes"
 
@@ -107,6 +110,9 @@ func (j mixed) job(i int, s scheduler) *batchv1.Job {
 	if s.managed {
 		o.Labels, o.Spec.Suspend = map[string]string{suspend.Managed: "true"}, new(true)
 	}
+	if s.kueue != "" {
+		o.Labels = map[string]string{"kueue.x-k8s.io/queue-name": s.kueue}
+	}
 	return o
 }
 
@@ -137,6 +143,11 @@ func runMix(ctx context.Context, o options, w io.Writer) error {
 	}
 	if err := (&kubetest.Kubelet{Client: b.client, Run: runs}).Start(ctx); err != nil {
 		return err
+	}
+	if o.kueue != "" {
+		if err := b.defineKueue(ctx, o.kueueCRDs); err != nil {
+			return err
+		}
 	}
 	loads := []float64{0} // of the tenants; 0 is the other mix
 	if o.tenants != "" {
@@ -210,10 +221,15 @@ func (b *bench) mixTurn(ctx context.Context, s scheduler, namespace string, list
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	space := func(tenant int) string { return fmt.Sprintf("%s-%d", namespace, tenant) }
-	for i := range 3 {
+	for i := range numTenants {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space(i)}}
 		if _, err := b.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
 			return nil, err
+		}
+		if s.kueue != "" {
+			if err := b.queueOf(ctx, s.kueue, space(i), i); err != nil {
+				return nil, err
+			}
 		}
 	}
 	server, err := b.start(ctx, s)
@@ -268,7 +284,7 @@ func (b *bench) mixTurn(ctx context.Context, s scheduler, namespace string, list
 			ends = append(ends, completion{list[i].pods, time.Since(start) - list[i].at})
 		}
 	}
-	for i := range 3 {
+	for i := range numTenants {
 		background := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
 		if err := b.client.BatchV1().Jobs(space(i)).DeleteCollection(ctx, background, metav1.ListOptions{}); err != nil {
 			return nil, err
