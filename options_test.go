@@ -197,7 +197,7 @@ var optionTypes = []struct {
 	{fifo.Options{}, map[string]domain{"IgnoreLocality": anyBool}},
 	{fair.Options{}, map[string]domain{
 		"Order": choices(fair.Running), "Ties": choices(fair.Arrival), "Pools": anything, "Strict": anyBool, "IgnoreLocality": anyBool,
-		"Delay": anyTime, "HalfLife": anyTime, "Window": anyTime, "RackDelay": at(time.Duration(0), math.MaxInt64).beside(set("Delay", time.Second)), "Preemption": anything, "Reserve": at(0.0, 1), "Places": at(0, sojourn.MaxSlots),
+		"Delay": anyTime, "HalfLife": anyTime, "Credit": anyTime, "Window": anyTime, "RackDelay": at(time.Duration(0), math.MaxInt64).beside(set("Delay", time.Second)), "Preemption": anything, "Reserve": at(0.0, 1), "Places": at(0, sojourn.MaxSlots),
 		"Cost": {good: []any{fair.Cost{0: {1}}, fair.Cost{255: slices.Repeat([]uint32{math.MaxUint32}, fair.MaxResources)}},
 			bad: []any{fair.Cost{}, fair.Cost{0: {0}}, fair.Cost{0: {}}, fair.Cost{0: {1}, 255: {1, 1}}, fair.Cost{255: slices.Repeat([]uint32{1}, fair.MaxResources+1)}}},
 	}},

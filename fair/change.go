@@ -243,6 +243,9 @@ func (n *pool) appendShares(dst []sojourn.Share, prefix string, c sojourn.Class,
 	pools := slices.DeleteFunc(n.pools.Slice(), func(b *pool) bool { return b == nil })
 	slices.SortFunc(pools, func(a, b *pool) int { return cmp.Compare(a.name, b.name) })
 	for _, b := range pools {
+		if b.live == 0 { // its account is kept
+			continue
+		}
 		s := sojourn.Share{Pool: prefix + b.name, Running: b.running(c), Demand: b.look(c).demand}
 		if entitled {
 			s.Entitled, _ = b.look(c).share.Float64()

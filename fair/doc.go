@@ -41,11 +41,15 @@
 //   - A tenant that comes seldom waits for no round of the others (TestIdleTenantWaitsForNoRound).
 //   - Pools that come and go keep nobody waiting for ever (TestPools, TestPoolsThatComeAndGoLetOthersPass), gain nothing by it
 //     (TestPoolThatLeavesKeepsItsDebt), and leave nothing behind (TestPoolsThatVanishLeaveNothing).
-//   - An estimate or a cost that is wrong by far is paid by nobody else (TestWrongEstimateIsPaidByNoOther, TestWrongCostIsNoPrice).
+//   - An estimate or a cost that is wrong by far is paid by nobody else (TestWrongEstimateIsPaidByNoOther, TestWrongCostIsNoPrice, TestWrongCostsOfThoseThatHaveGone). An estimate
+//     counts as 16 times the mean of late of its pool at most, so that a pool that always says too much has its share, too, and is behind by a constant (TestStorm, TestEstimatesThatAreAlwaysTooHigh).
 //   - A pool of endless tasks leaves a quarter of the slots to one of short tasks at least (TestPoolWhoseTasksNeverEnd).
 //   - What a pool has had beyond its siblings it has to wait for when it comes back, as long as they have not caught up. With a HalfLife that is halved by each
 //     half-life in which it had nothing to start and ran nothing; a sixty-fourth is never forgotten, so that nobody waits for ever, and the bounds stay
 //     (TestHalfLife, TestHalfLifeWithinTheBound, TestPoolsThatComeAndGoLetOthersPass).
+//   - With a Credit, a pool that begins to have something to start gets as much before others as it left unused while it had nothing, up to the credit. Then the second bound grows by
+//     Credit/w(x) + Credit/w(y), and nobody waits for ever (TestCredit, TestPoolsWithCreditLetOthersPass).
+//   - All this holds together, for pools whose estimates are true or unknown, beside others that lie, come and go or never end, while weights change and the policy is restored (TestStorm).
 //   - A pool that declines slots, or waits for locality, keeps its tag: when it takes slots again, it gets what it let pass before
 //     others get anything, however much that is (TestPoolThatDeclinedIsServedFirst).
 //   - Lost work is not charged: a job whose attempt was preempted, refused, or lost with its slot stands where it stood, in its pool and its pool among others. A job
@@ -108,12 +112,12 @@
 // Among the pools that can be served, pools below their minimum come first, the least r/min at the
 // front. The others follow, the least tag at the front, then the pool that was never served, then the one
 // that was served longest ago. This is start-time fair queueing by service, that of package kit/flow. A
-// running attempt counts by its estimate, or else by the mean of late in its pool, or in those around it;
+// running attempt counts by its estimate, but by no more than 16 times the mean of late in its pool, or else by that mean, or that in those around it;
 // and the attempts of a pool together count at least by what they have held, rounded up by a sixteenth at
 // most; what they have held for longer than was thought when another one starts counts in addition to that one. It is corrected when it ends.
 // Once an end tells of a cost ([sojourn.Event].Cost), pools share costs instead of time: all are level at that moment; an
 // estimate, or an end that tells of no cost, then counts as what such a time has cost of late, and how long something runs does not count. A pool that begins to have something to start is level with the least
-// one that is served: idle time earns nothing. There, what runs counts by what it has held, or by four times the mean of late in its pool if that is more, but by
+// one that is served: idle time earns nothing, or a Credit at most. There, what runs counts by what it has held, or by four times the mean of late in its pool if that is more, but by
 // no more than it is charged: who comes does not pay for what others are wrongly thought to take. A pool that goes with its last job and comes again has the
 // tag that it had, while that is ahead. With the order [Running], what Hadoop does, the measure is r/w
 // instead, and ties go to the pool that was served longest ago.
@@ -198,9 +202,12 @@
 // counts against the share of the pool that it is for. Equal pools with gangs of 8 and of 1 on 16 places, or
 // of 12, 4 and 1 on 24, hold equal numbers of places (TestGangsOfEqualPoolsHoldEqualPlaces).
 //
+// In a pool with a Max, too, room is kept for the gang that comes first: others there start only if they leave it enough of the maximum. Otherwise the narrow ones would
+// hold nearly all of it (TestGangsOfEqualPoolsBelowAMaximum). While the cluster has lost so many places that this gang does not fit on it, those that would take its room wait for it, unless nothing runs.
+//
 // Let P be the places, no attempt be charged for more than L, and nobody know how long gangs run. Then pools that always
 // have gangs satisfy |W(x)/w(x) - W(y)/w(y)| <= P L (1/w(x) + 1/w(y)) since they were level, where W is the time
-// of places and L is rounded up by a sixteenth (TestGangsWithinTheBound). The proof is that of the first line
+// of places and L is rounded up by a sixteenth (TestGangsWithinTheBound). Below a pool with a Max, that is their P (TestGangsInTreesWithMaximums). The proof is that of the first line
 // in package kit/flow: nothing starts but what has the least tag, and all that is out holds at most P places.
 //
 // Gangs that do not fit yet are backfilled as in EASY: docs/theory/fair.md.

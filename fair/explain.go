@@ -312,6 +312,12 @@ func (p *Policy) explainClass(j *job, c sojourn.Class) slog.Attr {
 			attrs = append(attrs, slog.String("limit", fmt.Sprintf("pool %q runs its maximum of %d tasks", n.path(), n.conf.max[c])))
 			break
 		}
+		if n.widths != nil && len(n.conf.max) > 0 {
+			if h, ok := p.head(n); ok && !p.leavesRoom(n, c) {
+				attrs = append(attrs, slog.String("limit", fmt.Sprintf("pool %q holds %d places of its maximum of %d, and keeps the others for a gang of %d that comes first", n.path(), n.share, n.conf.max[0], n.widths.Width(h))))
+				break
+			}
+		}
 		if n.jobsFull() && !j.Data.active {
 			attrs = append(attrs, slog.String("limit", fmt.Sprintf("pool %q runs its maximum of %d jobs", n.path(), n.conf.MaxJobs)))
 			break

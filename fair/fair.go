@@ -70,7 +70,7 @@ func New(opts Options) (*Policy, error) {
 		preempt: newPreemption(opts.Preemption),
 	}
 	p.membership = inside.MemberOf(p.joinCluster)
-	p.halfLife, p.window = opts.HalfLife, uint64(opts.Window)
+	p.halfLife, p.credit, p.window = opts.HalfLife, uint64(opts.Credit), uint64(opts.Window)
 	p.connect(!opts.IgnoreLocality && opts.picks(described), opts.delays())
 	return p, nil
 }
@@ -93,7 +93,7 @@ func (p *Policy) reset() {
 		preempt: newPreemption(old.preempt.Preemption),
 	}
 	p.membership = old.membership
-	p.outer, p.halfLife, p.window = old.outer, old.halfLife, old.window
+	p.outer, p.halfLife, p.credit, p.window = old.outer, old.halfLife, old.credit, old.window
 	p.connect(old.index != nil, old.delay)
 }
 

@@ -111,7 +111,7 @@ func TestConformanceOfAllOptions(t *testing.T) {
 			return s
 		}
 		if o.Order = rapid.SampledFrom([]fair.Order{fair.Running, fair.Service}).Draw(t, "order"); o.Order == fair.Service {
-			o.HalfLife = wait("half-life")
+			o.HalfLife, o.Credit = wait("half-life"), wait("credit")
 		}
 		o.Ties = rapid.SampledFrom([]fair.Ties{fair.LeastService, fair.RoundRobin, fair.LeastWork, fair.Arrival}).Draw(t, "ties")
 		if o.IgnoreLocality = bit("ignore locality"); !o.IgnoreLocality {

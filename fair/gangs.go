@@ -112,6 +112,74 @@ func (t *tree) hold(n *pool, c sojourn.Class, tasks int) {
 	n.share += tasks * t.widths.Width(c)
 }
 
+// within returns the job in pool n that a free slot of class c goes to, and its pool; nil and nil if there is nothing to start.
+//
+// A maximum counts places. If whatever fits could start, a pool with a maximum would be held by those of narrow gangs in it, since whenever
+// something ends, something narrow fits. So room there is kept for the gang that comes first: others start only if they leave it enough.
+func (t *tree) within(n *pool, c sojourn.Class, activeOnly bool) (*pool, *job) {
+	if len(n.conf.max) > 0 && !t.leavesRoom(n, c) {
+		return nil, nil
+	}
+	return t.inside(n, c, activeOnly || n.jobsFull())
+}
+
+// leavesRoom reports whether a gang of class c may start in pool n, which has a maximum. Where nothing runs at all and there is no slot for the gang that comes first, it does not fit on the cluster
+// now, and others do not wait for it.
+func (t *tree) leavesRoom(n *pool, c sojourn.Class) bool {
+	room := n.conf.max[0] - n.share - n.widths.Width(c)
+	h, ok := t.head(n)
+	return ok && room >= 0 && (h == c || room >= n.widths.Width(h) || t.root.share == 0 && t.ledger.FreeSlots(h) == 0)
+}
+
+// head returns the class of the gang that comes first in pool n, whether or not n has room for it now; false if there is none. A gang that is wider than
+// the maximum, which has changed since it came, is none.
+func (t *tree) head(n *pool) (sojourn.Class, bool) {
+	if n.head.version != t.version+1 {
+		n.head = turn{version: t.version + 1}
+		var best *job
+		activeOnly := n.activeOnly()
+		for i := range n.classes {
+			c := sojourn.Class(i)
+			if n.widths.Width(c) > n.conf.max[0] {
+				continue
+			}
+			if _, j := t.inside(n, c, activeOnly); j != nil && (best == nil || t.before(j, c, best, n.head.class)) {
+				best, n.head.class, n.head.any = j, c, true
+			}
+		}
+	}
+	return n.head.class, n.head.any
+}
+
+// inside is within without the maximum of n itself.
+func (t *tree) inside(n *pool, c sojourn.Class, activeOnly bool) (*pool, *job) {
+	own, k, isJob := n.firstJob(c, activeOnly)
+	order := n.ready
+	if activeOnly {
+		order = n.busy
+	}
+	id, bk, ok := order.first(c)
+	for last := (poolKey{}); ok; id, bk, ok = order.after(c, last) {
+		b := *n.pools.At(id)
+		if fresh := t.key(b, c); lessPool(bk, fresh) { // see firstPool
+			n.ready.move(id, fresh)
+			n.busy.move(id, fresh)
+			continue
+		}
+		if isJob && t.jobFirst(*n.jobs.At(own), k, b, bk, c) {
+			break
+		}
+		if at, j := t.within(b, c, activeOnly); j != nil {
+			return at, j
+		}
+		last = bk
+	}
+	if !isJob {
+		return nil, nil
+	}
+	return n, *n.jobs.At(own)
+}
+
 // shareOf returns the dominant share of a job, or how many places it holds.
 func (t *tree) shareOf(j *job) (held int) {
 	if t.costs != nil {

@@ -315,3 +315,120 @@ func TestConformanceWithPlaces(t *testing.T) {
 func TestGangs(t *testing.T) {
 	sojourntest.Gangs(t, func(places int) sojourn.Policy { return newWith(fair.Options{Places: places}) }, sojourntest.GangOptions{Turns: true})
 }
+
+// So they do in a pool with a maximum, beside others outside: room in it is kept for the gang that comes first. If whatever fits there could start, the pool of narrow gangs would hold nearly all
+// of the maximum.
+func TestGangsOfEqualPoolsBelowAMaximum(t *testing.T) {
+	for _, test := range []struct {
+		most, outer int // outer is the maximum of a pool around that one; 0 for none
+		widths      []int
+	}{
+		{8, 0, []int{8, 1, 8}},
+		{8, 0, []int{8, 1}},
+		{9, 0, []int{4, 1, 2}},
+		{16, 0, []int{16, 3, 1}},
+		{12, 20, []int{12, 2, 1}},
+	} {
+		for _, limit := range []bool{true, false} {
+			path := "up/"
+			opts := fair.Options{Pools: map[string]fair.Pool{"up": {Max: fair.Slots{0: test.most}}}}
+			if test.outer > 0 {
+				path = "out/up/"
+				opts.Pools = map[string]fair.Pool{"out": {Max: fair.Slots{0: test.outer}}, "out/up": {Max: fair.Slots{0: test.most}}}
+			}
+			pools := []gangPool{{"other", 5, seconds(70), limit}, {"another", 1, seconds(30), limit}}
+			for i, w := range test.widths {
+				pools = append(pools, gangPool{fmt.Sprint(path, i), w, seconds(100), limit})
+			}
+			if test.outer > 0 {
+				pools = append(pools, gangPool{"out/x", 1, seconds(10), limit})
+			}
+			s := newGangSite(t, 32, opts, pools)
+			for range 3000 {
+				s.second()
+			}
+			for i, w := range test.widths {
+				for j := range i {
+					if d := s.got[2+i] - s.got[2+j]; max(d, -d) > 107*max(w, test.widths[j]) {
+						t.Errorf("gangs of %v below a maximum of %d in one of %d, limits known: %v: pools hold %v, which differs by more than a gang", test.widths, test.most, test.outer, limit, s.got)
+					}
+				}
+			}
+			t.Logf("gangs of %v below %d, limits known: %v: %v places times seconds", test.widths, test.most, limit, s.got)
+		}
+	}
+}
+
+// Random trees of pools with gangs of several widths and maximums at any level: nothing starves, no maximum is passed, and pools side by side of which none has a maximum of its own hold places by
+// their weights, to within what gangs can hold that are out in the pool around them.
+func TestGangsInTreesWithMaximums(t *testing.T) {
+	worst := 0.0
+	rapid.Check(t, func(t *rapid.T) {
+		const places, longest = 24, 12
+		opts := fair.Options{Pools: map[string]fair.Pool{}}
+		var pools []gangPool
+		room := map[string]int{"": places} // of a pool that has others below it
+		weight := map[string]int{}
+		var below func(up string, depth int) bool
+		below = func(up string, depth int) (always bool) { // some pool there always has something to start
+			for i := range rapid.IntRange(2, 3).Draw(t, "pools") {
+				path := fmt.Sprint(up, i)
+				weight[path] = rapid.SampledFrom([]int{1, 1, 2, 5}).Draw(t, "weight")
+				pool := fair.Pool{Weight: float64(weight[path])}
+				if depth > 0 && rapid.Bool().Draw(t, "nested") {
+					room[path+"/"] = room[up]
+					if rapid.Bool().Draw(t, "limited") {
+						room[path+"/"] = rapid.IntRange(1, room[up]).Draw(t, "max")
+						pool.Max = fair.Slots{0: room[path+"/"]}
+					}
+					opts.Pools[path] = pool
+					if below(path+"/", depth-1) && pool.Max == nil {
+						always = true
+					} else {
+						weight[path] = 0 // at a limit it counts as one that has nothing to start
+					}
+					continue
+				}
+				opts.Pools[path] = pool
+				always = true
+				pools = append(pools, gangPool{path, rapid.IntRange(1, room[up]).Draw(t, "width"), seconds(rapid.IntRange(1, longest).Draw(t, "length")), false})
+			}
+			return always
+		}
+		below("", 2)
+		s := newGangSite(t, places, opts, pools)
+		under := func(path string, of []int) (sum int) {
+			for i, p := range pools {
+				if p.name == path || strings.HasPrefix(p.name, path+"/") {
+					sum += of[i]
+				}
+			}
+			return sum
+		}
+		for now := range 400 {
+			s.second()
+			for path, of := range opts.Pools {
+				if most, ok := of.Max[0]; ok && under(path, s.held) > most {
+					t.Fatalf("pool %s holds %d places, want at most %d", path, under(path, s.held), most)
+				}
+			}
+			if now%20 < 19 {
+				continue
+			}
+			for a := range opts.Pools {
+				for b := range opts.Pools {
+					up, upB := a[:strings.LastIndex(a, "/")+1], b[:strings.LastIndex(b, "/")+1]
+					if up != upB || a == b || weight[a] == 0 || weight[b] == 0 {
+						continue
+					}
+					d := under(a, s.got)*weight[b] - under(b, s.got)*weight[a]
+					of := float64(d) / (float64(room[up]*longest*(weight[a]+weight[b])) * 17 / 16)
+					if worst = max(worst, of); of > 1 {
+						t.Fatalf("pools %+v of weights %v with room %v: after %d s they held %v; %s and %s: %.2f of the bound", pools, weight, room, now, s.got, a, b, of)
+					}
+				}
+			}
+		}
+	})
+	t.Logf("%.2f of the bound at most", worst)
+}

@@ -17,7 +17,7 @@ import (
 // A snapshot may be restored under other options: weights, minimums, maximums and the length of
 // delays and timeouts can change without losing state, and more pools can be described. Order and
 // Ties must be the same, and so must the pools that are FIFO or have a policy of their own. A Delay,
-// a timeout of Preemption and a Reserve may not appear or disappear. The policy of a pool decides by itself which of its options may change.
+// a timeout of Preemption, a Reserve and a Credit may not appear or disappear. The policy of a pool decides by itself which of its options may change.
 type Options struct {
 	// Order says how a share is measured. The default is Service.
 	Order Order
@@ -71,6 +71,13 @@ type Options struct {
 	// Cost and Places (TestHalfLife).
 	HalfLife time.Duration
 
+	// Credit is the service that a pool may get before others when it begins to have something to start: as much of it as it left unused while
+	// it had jobs and nothing to start, such as tasks that were held. A pool that Pools lists by name keeps its account while it has no jobs, from its
+	// first job on; another one loses the credit with its last job, and so does one with a Policy. Zero means none: a pool that comes is level with the one that is served next. The second bound of
+	// the order grows by Credit/w of both pools. It excludes the order Running, Cost and Places. Where ends tell of costs, a nanosecond is a unit of them
+	// (TestCredit, TestStorm).
+	Credit time.Duration
+
 	// Window, unless zero, is how much more than the pool that is next another one may have had, for each unit of weight, that goes before it since it has
 	// work near the slot: see "Locality within a window" in the comment of the package. No slot idles for it, and the bounds grow by it
 	// (TestWindowWithinTheBound). It excludes the order Running, IgnoreLocality, Delay, Reserve, Cost and Places. Where ends tell of costs, a nanosecond is a unit of them.
@@ -80,7 +87,7 @@ type Options struct {
 	// Places of [gang.Options]. A task of a class then counts as many times as the class is wide, and service is
 	// counted over all classes together, so that shares are of places: see "Gangs" in the comment of the
 	// package. Min and Max of a pool count places; they are of class 0. A job with a gang that is wider than
-	// the cluster, or than the Max of its pool or one around it, is refused with [sojourn.ErrUnsupported].
+	// the cluster, or than the Max of its pool or one around it, is refused with [sojourn.ErrUnsupported]. Room in a pool with a Max is kept for the gang that comes first there.
 	// Places excludes the order Running, Delay, the timeouts of Preemption, Cost, Reserve, and pools with a
 	// Policy. The driver gives the policy to the Cluster, as the Turns of [gang.Options].
 	Places int
@@ -222,6 +229,8 @@ func (o *Options) validate() error {
 		option.AtLeast("Delay", o.Delay, 0),
 		option.AtLeast("HalfLife", o.HalfLife, 0),
 		option.Want(o.HalfLife == 0 || o.Order == Service && o.Cost == nil && o.Places == 0, "HalfLife", o.HalfLife, "0s with another order than service, with Cost, and with Places"),
+		option.AtLeast("Credit", o.Credit, 0),
+		option.Want(o.Credit == 0 || o.Order == Service && o.Cost == nil && o.Places == 0, "Credit", o.Credit, "0s with another order than service, with Cost, and with Places"),
 		option.AtLeast("Window", o.Window, 0),
 		option.Want(o.Window == 0 || o.Order == Service && !o.IgnoreLocality && o.Delay == 0 && o.Reserve == 0 && o.Cost == nil && o.Places == 0, "Window", o.Window, "0s with another order than service, with IgnoreLocality, Delay, Reserve, Cost and Places"),
 		option.Want(o.Delay == 0 || !o.IgnoreLocality, "IgnoreLocality", o.IgnoreLocality, "false with a Delay, of %v", o.Delay),

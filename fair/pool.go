@@ -56,6 +56,7 @@ type pool struct {
 	share  int
 	ready  *ranking
 	busy   *ranking
+	head   turn // the class of the gang that comes first in it; only if it has a maximum of places
 
 	policy   *guest         // the pool's own policy, or nil
 	lent     []sojourn.Slot // free slots that its policy has for now
@@ -352,6 +353,16 @@ func (n *pool) full(c sojourn.Class) bool {
 
 // jobsFull reports whether the pool has reached its limit on jobs that run tasks.
 func (n *pool) jobsFull() bool { return n.conf.MaxJobs > 0 && n.active >= n.conf.MaxJobs }
+
+// activeOnly reports whether only active jobs of the pool can be served: it, or a pool around it, has reached its limit on jobs.
+func (n *pool) activeOnly() bool {
+	for ; n != nil; n = n.parent {
+		if n.jobsFull() {
+			return true
+		}
+	}
+	return false
+}
 
 // offersActive reports whether an active job of the pool can be served.
 func (n *pool) offersActive(c sojourn.Class) bool {

@@ -125,6 +125,24 @@ func (r *ranking) first(c sojourn.Class) (id uint32, key poolKey, ok bool) {
 	panic("fair: a pool that can be served is in no block")
 }
 
+// after returns the pool with the least key after another one, of those that are there for a class; false if there is none.
+func (r *ranking) after(c sojourn.Class, last poolKey) (id uint32, key poolKey, ok bool) {
+	if !r.any(c) {
+		return 0, key, false
+	}
+	for b, i := r.find(last); b < len(r.blocks); b, i = b+1, 0 {
+		if !r.blocks[b].classes.has(c) {
+			continue
+		}
+		for _, e := range r.blocks[b].list[i:] {
+			if r.in[e.id].has(c) && lessPool(last, e.key) {
+				return e.id, e.key, true
+			}
+		}
+	}
+	return 0, key, false
+}
+
 // find returns the block in which a key is, or to which it belongs, and where in that block. There
 // must be a block.
 func (r *ranking) find(key poolKey) (b, i int) {

@@ -16,52 +16,27 @@ import (
 // siblings there. An attempt is charged to all pools on its way when it starts, with the time that it is
 // thought to take, and corrected when it ends.
 
-// A mean is what the tasks of late took and have cost in the mean: the first ones, and then each further one with a
-// sixteenth.
+// A mean is what the tasks of late took and have cost in the mean: time, unless ends told of costs.
 type mean struct {
 	time uint64 // in nanoseconds
-	cost uint64 // time, unless ends told of costs
-	of   uint64 // at most 16
+	sfq.Mean
 }
 
-// add adds an attempt that has ended. Costs are what somebody says, so that one of them may be wrong by far: it counts as 16 times the mean
-// at most, and one of the first five lets the mean be no more than 16 times as much.
+// add adds an attempt that has ended.
 func (m *mean) add(time, cost uint64, priced bool) {
-	m.of = min(m.of+1, 16)
-	if priced && m.of > 1 {
-		if cost = min(cost, times(max(m.cost, 1), 16)); m.of <= 5 && cost < m.cost/16 {
-			m.cost = 16 * cost
-		}
-	}
-	m.time = near(m.time, time, m.of)
-	m.cost = near(m.cost, cost, m.of)
-}
-
-// usual returns the mean cost; 0 if that may be wrong by far.
-func (m *mean) usual(priced bool) uint64 {
-	if priced && m.of < 3 {
-		return 0
-	}
-	return m.cost
-}
-
-// near returns what is a part of the way from a to x, rounded towards x, so that small costs get there.
-func near(a, x, part uint64) uint64 {
-	if x >= a {
-		return a + (x-a+part-1)/part
-	}
-	return a - (a-x+part-1)/part
+	m.Add(cost, priced)
+	m.time = sfq.Near(m.time, time, m.Of)
 }
 
 // costOf returns what a task is thought to cost that is thought to take so long; 0 if that is not known.
 func (m *mean) costOf(estimate uint64) uint64 {
 	switch {
 	case estimate == 0 || m.time == 0:
-		return m.cost
-	case m.time == m.cost:
+		return m.Cost
+	case m.time == m.Cost:
 		return estimate
 	}
-	hi, lo := bits.Mul64(estimate, m.cost)
+	hi, lo := bits.Mul64(estimate, m.Cost)
 	if hi >= m.time {
 		return sfq.MaxCost
 	}
@@ -79,7 +54,7 @@ func (t *tree) costOf(ev *sojourn.Event, n *pool, c sojourn.Class, held time.Dur
 		return held
 	}
 	for ; n != nil; n = n.parent {
-		if m := &n.class(c).mean; m.usual(true) > 0 {
+		if m := &n.class(c).mean; m.Usual(true) > 0 {
 			return time.Duration(m.costOf(uint64(held)))
 		}
 	}
@@ -110,11 +85,14 @@ func (g *guesses) of(id sojourn.SlotID) uint64 { return g.pages[id>>8][id&255] }
 func (t *tree) guess(j *job, n *pool, c sojourn.Class, task sojourn.TaskID) uint64 {
 	e := uint64(j.Spec().Phases[task.Phase].EstimateOf(int(task.Index)))
 	if e > 0 && !t.priced {
+		if m := &n.class(c).mean; m.Of >= 3 {
+			return min(e, times(max(m.time, 1), 16))
+		}
 		return e
 	}
 	for ; n != nil; n = n.parent {
-		if m := &n.class(c).mean; m.of > 0 {
-			return m.costOf(e)
+		if m := &n.class(c).mean; m.Of > 0 {
+			return min(m.costOf(e), times(max(m.Cost, 1), 16))
 		}
 	}
 	if t.priced {
@@ -183,12 +161,11 @@ func (t *tree) proved(n *pool, c sojourn.Class, tag sfq.Tag) sfq.Tag {
 	if as.Outstanding() == 0 {
 		return tag
 	}
-	hi, lo := bits.Mul64(n.class(c).mean.usual(t.priced), 4*as.Outstanding())
-	known := max(wide.Uint128{Hi: hi, Lo: lo}.MulU64(t.placesOf(c)).Clamp63(), t.held(n, at))
-	if as.Charged() <= known {
+	known := max(n.class(c).mean.Proves(as.Outstanding(), t.priced).MulU64(t.placesOf(c)).Clamp63(), t.held(n, at))
+	if as.Charged() <= known { // tag has what is overdue, too
 		return tag
 	}
-	return as.Settled().Plus(known)
+	return as.Proved(known)
 }
 
 // charge charges pools for an attempt that starts on a slot, after overrun.
@@ -207,10 +184,10 @@ func (t *tree) charge(n *pool, c sojourn.Class, cost uint64, slot sojourn.SlotID
 	}
 }
 
-// lift raises a pool that could not be served to virtual time: idleness earns nothing.
+// lift raises a pool that could not be served to virtual time, less the credit: idleness earns no more.
 func (t *tree) lift(n *pool, c sojourn.Class) {
 	nc := n.class(c)
-	n.parent.class(c).clock.Lift(&nc.account, nc.late+t.overdue(n, c))
+	n.parent.class(c).clock.Lift(&nc.account, t.credit+nc.late+t.overdue(n, c))
 }
 
 // forget takes from a pool that begins to have something to start what it has lost since it ran nothing and had nothing to start: a
@@ -346,14 +323,17 @@ func (k *poolKey) setTag(t sfq.Tag) { k.ratio.Hi, k.ratio.Lo, k.part, k.weight =
 
 // keepDebts keeps what a pool that goes has had, for when it comes again. A pool with a minimum leaves no
 // debt: what it was guaranteed is no debt.
-func (n *pool) keepDebts() {
+func (n *pool) keepDebts(priced bool) {
 	left := len(n.parent.below)
 	for i := range n.parent.classes {
-		clock := &n.parent.classes[i].clock
+		clock, most := &n.parent.classes[i].clock, uint64(0)
+		if priced && n.widths == nil { // what somebody says is not proved as time is
+			most = max(n.parent.classes[i].mean.Cost, 1)
+		}
 		if i >= len(n.classes) || i < len(n.conf.min) && n.conf.min[i] > 0 {
-			clock.Trim(left)
+			clock.Trim(left, most)
 		} else {
-			clock.Leave(n.name, &n.classes[i].account, left, int64(n.classes[i].idle))
+			clock.Leave(n.name, &n.classes[i].account, left, most, int64(n.classes[i].idle))
 		}
 	}
 }

@@ -26,6 +26,9 @@ func (o *Options) saved(tree *conf) []snapshot.Option {
 	if o.Cost != nil {
 		list = append(list, snapshot.Opt("cost", true)) // the costs themselves may change
 	}
+	if o.Credit > 0 {
+		list = append(list, snapshot.Opt("credit", true)) // its length may change
+	}
 	if o.Places > 0 {
 		list = append(list, snapshot.Opt("places", o.Places))
 	}
@@ -153,8 +156,7 @@ func (nc *poolClass) save(w *snapshot.Writer, order Order, root bool, now sojour
 			w.Time(nc.idle)
 		}
 		w.Uint(nc.mean.time)
-		w.Uint(nc.mean.cost)
-		w.Uint(nc.mean.of)
+		nc.mean.Save(w)
 	}
 }
 
@@ -334,7 +336,7 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 		}
 		n.below[name] = &b
 		list = p.restorePool(r, &b, list)
-		r.Check(b.live > 0, "a pool has no jobs")
+		r.Check(b.live > 0 || p.credit > 0 && b.conf.Policy == nil, "a pool has no jobs")
 		n.live += b.live
 	}
 	n.gaps = heap.TableOf(r.Free(n.pools.Len(), func(id int) bool { return *n.pools.At(uint32(id)) == nil }))
@@ -409,8 +411,8 @@ func (nc *poolClass) restore(r *snapshot.Reader, order Order, root bool, now soj
 			r.Check(!nc.lifted.set || nc.queued && nc.lifted.from.Weight() == tag.Weight(), "a pool was made level that has nothing to start")
 			r.Check(nc.idle <= now, "a pool is idle since an instant to come")
 		}
-		nc.mean = mean{r.Below(1 << 63), r.Below(1 << 63), r.Below(17)}
-		r.Check(nc.mean.of > 0 || nc.mean.time == 0 && nc.mean.cost == 0, "the mean of nothing")
+		nc.mean = mean{r.Below(1 << 63), sfq.RestoreMean(r)}
+		r.Check(nc.mean.Of > 0 || nc.mean.time == 0, "the mean of nothing")
 	}
 }
 

@@ -830,7 +830,12 @@ func TestPools(t *testing.T) {
 // 100,000 pools that come with a task each and vanish with it leave nothing behind, and a pool that stays gets
 // half of the time beside them.
 func TestPoolsThatVanishLeaveNothing(t *testing.T) {
-	s := newSite(t, 1, fair.Options{})
+	t.Run("without credit", func(t *testing.T) { poolsThatVanish(t, fair.Options{}) })
+	t.Run("with credit", func(t *testing.T) { poolsThatVanish(t, fair.Options{Credit: time.Hour}) })
+}
+
+func poolsThatVanish(t *testing.T, opts fair.Options) {
+	s := newSite(t, 1, opts)
 	s.arrive(1<<20, customer{pool: "stays", length: always(time.Second)})
 	for i := range 100_000 {
 		s.arrive(1, customer{pool: fmt.Sprint(i), length: always(time.Second)})
@@ -847,6 +852,61 @@ func TestPoolsThatVanishLeaveNothing(t *testing.T) {
 	}
 	if got, all := s.got["stays"], s.now.Sub(0); got < all*49/100 || got > all*51/100 {
 		t.Errorf("the pool that stays got %v of %v, want half", got, all)
+	}
+}
+
+// 100,000 pools that always have work each get a turn before any gets two. A step takes no memory, and little more time than with 1,000 pools: it grows with the logarithm of their number,
+// and what memory is farther away. If a step looked at all pools, it would take a hundred times as long.
+func TestHundredThousandPools(t *testing.T) {
+	step := map[int]func(){}
+	for _, many := range []int{1000, 100_000} {
+		s := newSite(t, 16, fair.Options{})
+		for i := range many {
+			s.arrive(1000, customer{pool: fmt.Sprint(i), length: always(time.Second)})
+		}
+		s.until(time.Duration(many/16+1) * time.Second)
+		turns := starts(s.log[:many])
+		for pool, n := range turns {
+			if n != 1 {
+				t.Fatalf("%d pools: after so many turns pool %s has had %d", many, pool, n)
+			}
+		}
+		var running [16]sojourn.Assignment
+		for id := range running {
+			running[id] = s.running[sojourn.SlotID(id)].Assignment
+		}
+		at, k := s.now, 0
+		step[many] = func() {
+			a := &running[k%16]
+			k++
+			at = at.Add(time.Second / 16)
+			if s.p.Observe(sojourn.Event{Kind: sojourn.TaskFinished, At: at, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}}) != nil {
+				t.Fatal("an end is refused")
+			}
+			*a, _ = s.p.Assign(a.Slot)
+		}
+		for range 2 * many { // until there is room
+			step[many]()
+		}
+		if n := testing.AllocsPerRun(1000, step[many]); n != 0 {
+			t.Errorf("%d pools: a step allocates %v times, want 0", many, n)
+		}
+	}
+	best := map[int]time.Duration{}
+	for range 200 {
+		for many, one := range step {
+			start := time.Now()
+			for range 200 {
+				one()
+			}
+			if d := time.Since(start) / 200; best[many] == 0 || d < best[many] {
+				best[many] = d
+			}
+		}
+	}
+	t.Logf("a step takes %v with 1,000 pools and %v with 100,000", best[1000], best[100_000])
+	if best[100_000] > 30*best[1000] {
+		t.Errorf("a step takes %v with 1,000 pools and %v with 100,000, want at most 30 times as long", best[1000], best[100_000])
 	}
 }
 
@@ -1089,6 +1149,48 @@ func TestWrongCostOfOneThatIsAlone(t *testing.T) {
 		s.until(112 * time.Second)
 		if got := starts(s.log); got["a"] < 350 || got["b"] < 350 {
 			t.Errorf("%d tasks before: a and b have started %v tasks in 100 s, want 400 each", said, got)
+		}
+	}
+}
+
+// A pool that says of all its tasks of a second that they take longer, or less, has its share beside one that says nothing. One that comes later has its own
+// at once, and so it has if the first one says no more from then on.
+func TestEstimatesThatAreAlwaysTooHigh(t *testing.T) {
+	for _, told := range []time.Duration{time.Nanosecond, time.Second, 10 * time.Second, 1000 * time.Second, 1_000_000 * time.Second} {
+		s := newSite(t, 8, fair.Options{})
+		s.arrive(6000, customer{pool: "a", length: always(time.Second), told: told})
+		s.arrive(1<<20, customer{pool: "b", length: always(time.Second)})
+		s.until(1000 * time.Second)
+		if got := s.got["a"]; got < 3800*time.Second || got > 4050*time.Second {
+			t.Errorf("one says %v of its tasks: it had %v in 1,000 s and the other one %v, want half", told, got, s.got["b"])
+		}
+		s.arrive(1<<20, customer{pool: "c", length: always(time.Second)})
+		s.arrive(1<<20, customer{pool: "a", length: always(time.Second)})
+		s.log = nil
+		s.until(1300 * time.Second)
+		if got := starts(s.log); got["c"] < 700 || got["b"] < 700 {
+			t.Errorf("one says %v of its tasks: when another one has come, they have started %v in 300 s, want 800 each", told, got)
+		}
+	}
+}
+
+// Some that have said once, each, a cost that is wrong by far, have gone, so that not all of their debts are kept. Who comes later does not wait for what they said.
+func TestWrongCostsOfThoseThatHaveGone(t *testing.T) {
+	for _, liars := range []int{1, 2, 3, 5} {
+		for _, wrong := range []uint64{1 << 40, 1 << 63} {
+			s := newSite(t, 8, fair.Options{})
+			s.arrive(1<<20, customer{pool: "a", length: always(time.Second), cost: 100})
+			s.until(20 * time.Second)
+			for i := range liars {
+				s.arrive(1, customer{pool: fmt.Sprint("liar", i), length: always(time.Second), cost: wrong})
+			}
+			s.until(30*time.Second + 500*time.Millisecond)
+			s.arrive(1<<20, customer{pool: "b", length: always(time.Second), cost: 100})
+			s.log = nil
+			s.until(130 * time.Second)
+			if got := starts(s.log); got["a"] < 300 || got["b"] < 300 {
+				t.Errorf("%d said %d once and have gone: a and b have started %v in 100 s, want 400 each", liars, wrong, got)
+			}
 		}
 	}
 }

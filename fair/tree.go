@@ -62,6 +62,7 @@ type tree struct {
 	priced  bool     // an end has told of a cost; only if the order is Service
 
 	halfLife time.Duration // of debts; 0 if none is forgotten
+	credit   uint64        // for time without anything to start; 0 if that earns nothing
 	window   uint64        // within which local work goes first; 0 if there is none
 
 	gone gone // pools whose memory new ones use
@@ -136,6 +137,9 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 	if !n.offers(c) {
 		return nil, nil
 	}
+	if t.widths.Len() > 0 {
+		return t.within(n, c, activeOnly)
+	}
 	for n.policy == nil {
 		activeOnly = activeOnly || n.jobsFull()
 		j, below := t.next(n, c, activeOnly)
@@ -153,14 +157,7 @@ func (t *tree) next(n *pool, c sojourn.Class, activeOnly bool) (*job, *pool) {
 		id, _ := n.readyJobs.Least(c)
 		return *n.jobs.At(id), nil
 	}
-	id, k, isJob := n.readyJobs.First(c)
-	if n.limited && !activeOnly {
-		// A fresh job runs nothing, so it comes first; in a FIFO pool it must be its
-		// turn.
-		if f, fk, ok := n.freshJobs.First(c); ok && (!isJob || !n.conf.FIFO || fk.turn() < k.turn()) {
-			id, k, isJob = f, newJobKey(0, 1, wide.Uint128{}, fk.turn()), true
-		}
-	}
+	id, k, isJob := n.firstJob(c, activeOnly)
 	if len(n.below) == 0 {
 		return *n.jobs.At(id), nil
 	}
@@ -169,6 +166,19 @@ func (t *tree) next(n *pool, c sojourn.Class, activeOnly bool) (*job, *pool) {
 		return *n.jobs.At(id), nil
 	}
 	return nil, *n.pools.At(below)
+}
+
+// firstJob returns the job of pool n itself that comes first, with its key among jobs; false if there is none.
+func (n *pool) firstJob(c sojourn.Class, activeOnly bool) (id uint32, k jobKey, ok bool) {
+	id, k, ok = n.readyJobs.First(c)
+	if n.limited && !activeOnly {
+		// A fresh job runs nothing, so it comes first; in a FIFO pool it must be its
+		// turn.
+		if f, fk, fresh := n.freshJobs.First(c); fresh && (!ok || !n.conf.FIFO || fk.turn() < k.turn()) {
+			return f, newJobKey(0, 1, wide.Uint128{}, fk.turn()), true
+		}
+	}
+	return id, k, ok
 }
 
 // firstPool returns the pool below n that comes first; false if there is none. What a pool runs may have
@@ -285,6 +295,10 @@ func (t *tree) place(path string) *pool {
 	return n
 }
 
+// remembers reports whether pool n keeps its account while it has no jobs. These are pools that are listed, so that there are no more of
+// them than the options have.
+func (t *tree) remembers(n *pool) bool { return t.credit > 0 && n.conf.named && n.conf.Policy == nil }
+
 // leave removes a job from its pool, and drops pools without jobs. For a pool with a policy
 // of its own it calls dismiss first.
 func (t *tree) leave(j *job, dismiss func(*pool)) {
@@ -292,14 +306,14 @@ func (t *tree) leave(j *job, dismiss func(*pool)) {
 	heap.Release(&n.jobs, &n.spare, j.Data.id)
 	for ; n != nil; n = n.parent {
 		n.live--
-		if up := n.parent; n.live == 0 && up != nil {
+		if up := n.parent; n.live == 0 && up != nil && !t.remembers(n) {
 			if n.policy != nil {
 				dismiss(n)
 			}
 			delete(up.below, n.name)
 			heap.Release(&up.pools, &up.gaps, n.id)
 			if t.order == Service {
-				n.keepDebts()
+				n.keepDebts(t.priced)
 			}
 			t.gone.keep(n)
 		}

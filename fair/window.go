@@ -76,11 +76,7 @@ func (t *tree) leastBeside(n *pool, c sojourn.Class, tag sfq.Tag) sfq.Tag {
 	if t.window == 0 {
 		return tag
 	}
-	activeOnly := false
-	for up := n.parent; up != nil; up = up.parent {
-		activeOnly = activeOnly || up.jobsFull()
-	}
-	if id, ok := t.firstPool(n.parent, c, activeOnly); ok {
+	if id, ok := t.firstPool(n.parent, c, n.parent.activeOnly()); ok {
 		if first := *n.parent.pools.At(id); first != n && first.sated(c) {
 			if least := t.effective(first, c); least.Before(tag) {
 				return least

@@ -114,7 +114,20 @@ type debts struct {
 	ids   map[string]uint32
 	table heap.Table[debt]
 	spare heap.Table[uint32]
-	order *heap.Heap[Tag] // equal tags are passed together, so that their order does not matter
+	order *heap.Heap[due]
+}
+
+// A due orders debts: by their tags, and then by name.
+type due struct {
+	tag  Tag
+	name string
+}
+
+func (d due) before(e due) bool {
+	if c := d.tag.Compare(e.tag); c != 0 {
+		return c < 0
+	}
+	return d.name < e.name
 }
 
 type debt struct {
@@ -132,7 +145,7 @@ func (c *Clock) Advance(to Tag) {
 	c.now = to
 	for c.debts != nil {
 		least, ok := c.debts.order.MinKey()
-		if !ok || c.now.Before(least) {
+		if !ok || c.now.Before(least.tag) {
 			return
 		}
 		c.debts.drop()
@@ -167,34 +180,39 @@ func (c *Clock) Enter(name string, weight uint64) (a Account, since int64, owes 
 }
 
 // Leave keeps the debt of a flow that goes, while there is one, for a flow of the same name. left is
-// the number of flows that remain, and so many debts are kept at most: virtual time passes others,
-// the least one first. since is an instant that the flow of this name gets back.
-func (c *Clock) Leave(name string, a *Account, left int, since int64) {
+// the number of flows that remain, and so many debts are kept at most: see [Clock.Trim]. since is an instant that the flow of this name gets back.
+func (c *Clock) Leave(name string, a *Account, left int, most uint64, since int64) {
 	if c.now.Before(a.tag) {
 		if c.debts == nil {
 			c.debts = newDebts()
 		}
 		c.debts.add(debt{name, a.tag, since})
 	}
-	c.Trim(left)
+	c.Trim(left, most)
 }
 
-// Trim keeps at most so many debts. It is to be called when a flow goes that is not to leave a debt.
-func (c *Clock) Trim(left int) {
+// Trim keeps at most so many debts. Virtual time passes others, the least one first; or, if that is less, it passes by what a flow of the weight of the debt gets with a service of most, unless that is 0: a
+// debt may rest on what somebody has said that is wrong by far, and others who come would wait for it. Trim is to be called when a flow goes that is not to leave a debt.
+func (c *Clock) Trim(left int, most uint64) {
 	for c.Debts() > left {
 		least, _ := c.debts.order.MinKey()
-		c.Advance(least)
+		if to := c.now.of(least.tag.weight).Plus(min(most, MaxCost)); most > 0 && to.Before(least.tag) {
+			c.Advance(to)
+			c.debts.drop()
+			continue
+		}
+		c.Advance(least.tag)
 	}
 }
 
 func newDebts() *debts {
-	return &debts{ids: make(map[string]uint32), order: heap.New(Tag.Before, func(t Tag) (hi, lo uint64) { return t.Prefix(0) })}
+	return &debts{ids: make(map[string]uint32), order: heap.New(due.before, func(d due) (hi, lo uint64) { return d.tag.Prefix(0) })}
 }
 
 func (d *debts) add(x debt) {
 	id := heap.Allot(&d.table, &d.spare, x)
 	d.ids[x.name] = id
-	d.order.Set(id, x.tag)
+	d.order.Set(id, due{x.tag, x.name})
 }
 
 // Debts returns how many debts are kept of flows that have gone.

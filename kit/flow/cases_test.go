@@ -177,7 +177,7 @@ func TestMemory(t *testing.T) {
 	}
 	for i := range accounts {
 		left := len(accounts) - 1 - i
-		c.Leave(fmt.Sprint(i), &accounts[i], left, 0)
+		c.Leave(fmt.Sprint(i), &accounts[i], left, 0, 0)
 		if c.Debts() > left {
 			t.Fatalf("%d debts beside %d flows", c.Debts(), left)
 		}
@@ -499,6 +499,84 @@ func TestTwoTenants(t *testing.T) {
 	}
 	if x, y := f.Explain(a).Had, f.Explain(b).Had; x != 2990 || y != 997 {
 		t.Errorf("alice had %d s and bob %d s, want 2990 and 997", x, y)
+	}
+}
+
+// What a host expects may be too much by far, or too little: whoever comes while that is out, or later, gets as much as the others at once. What was expected
+// too much is taken back when it ends, but virtual time would not be.
+func TestWrongExpectationIsPaidByNoOther(t *testing.T) {
+	for _, off := range []float64{1e-6, 1, 1000, 1e6, 1e12} {
+		for _, known := range []int{0, 1, 40} { // calls of a that have ended before
+			for _, later := range []int{0, 1, 8, 100} { // how many have ended when b comes
+				f := flow.New(flow.Options{})
+				const cost, slots = 1_000_000, 8
+				a := join(t, f, flow.Root, "a", 1)
+				f.SetActive(a, true)
+				expected := func(n flow.Flow) uint64 {
+					if n == a {
+						return uint64(cost * off)
+					}
+					return cost
+				}
+				for range known {
+					f.Charge(a, cost)
+					f.Correct(a, cost, cost)
+				}
+				var running []flow.Flow
+				had := map[flow.Flow]int{}
+				serve := func() { // all calls take as long
+					if len(running) == slots {
+						f.Correct(running[0], expected(running[0]), cost)
+						running = running[1:]
+					}
+					n, _ := f.Least()
+					f.Charge(n, expected(n))
+					running = append(running, n)
+					had[n]++
+				}
+				for range slots + later {
+					serve()
+				}
+				b, c := join(t, f, flow.Root, "b", 1), join(t, f, flow.Root, "c", 1)
+				f.SetActive(b, true)
+				f.SetActive(c, true)
+				clear(had)
+				for range 1000 {
+					serve()
+				}
+				if had[b] < 320 || had[c] < 320 || had[b] > had[c]+2 || had[c] > had[b]+2 {
+					t.Errorf("a expects %v of what it costs, %d had ended, %d more when others come: of 1,000 calls %d, %d and %d", off, known, later, had[a], had[b], had[c])
+				}
+			}
+		}
+	}
+}
+
+// Some whose calls have cost what is wrong by far, and that have gone, so that not all of their debts are kept, keep nobody out who comes later.
+func TestWrongCostsOfThoseThatHaveGone(t *testing.T) {
+	f := flow.New(flow.Options{})
+	a := join(t, f, flow.Root, "a", 1)
+	f.SetActive(a, true)
+	for range 100 {
+		serve(t, f, 100)
+	}
+	for i := range 5 {
+		n := join(t, f, flow.Root, fmt.Sprint("wrong", i), 1)
+		f.Charge(n, 100)
+		f.Correct(n, 100, 1<<40)
+		f.Leave(n)
+		for range 20 {
+			serve(t, f, 100)
+		}
+	}
+	b := join(t, f, flow.Root, "b", 1)
+	f.SetActive(b, true)
+	had := map[flow.Flow]int{}
+	for range 1000 {
+		had[serve(t, f, 100)]++
+	}
+	if had[b] < 450 {
+		t.Errorf("of 1,000 calls a had %d and b %d, want about half", had[a], had[b])
 	}
 }
 

@@ -27,15 +27,16 @@
 //
 //	tag T_i   what flow i was charged, for each unit of its weight w_i, as a fraction
 //	time v    virtual time of flows side by side: the greatest of the least tags at which anything was
-//	          charged so far
+//	          charged so far, where all that is out of a flow counts as four times the mean of its costs of late
+//	          for each charge, if that is less than what was expected; until three have ended, it does not count
 //
-//	Charge     v is at least the least tag of the active flows; then T_i grows by expected/w_i
+//	Charge     v is at least the least tag of the active flows, as above; then T_i grows by expected/w_i
 //	Correct    T_i changes by (actual - expected)/w_i
 //	Refund     T_i falls by expected/w_i: lost work is not charged
 //	SetActive  a flow that begins to have something to start: T_i is at least v - K/w_i; K is the credit
 //	Join       T_i is v, or what the flow of this name had when it left, if that is kept
 //	Leave      T_i is kept while it is above v, and no more than the flows that are there are kept: if there
-//	           are more, v passes to the least one
+//	           are more, v passes to the least one, but by no more than m/w_i, where m is the mean cost of late side by side
 //	Least      the least tag; then who was never charged; then who was charged longest ago. Who joins with a debt
 //	           counts as charged then
 //	Near       the first, in this order, of those with local work whose tag is at most the least one + Q
@@ -73,13 +74,13 @@
 // No flow waits for ever, also beside flows that come for one task each and leave, with new names or the same
 // ones (TestNobodyWaitsForEver). Let z wait, and let there never be more than L flows side by side. Each charge
 // raises a tag by at least one unit, so each flow is charged a finite number of times before its tag is above that of
-// z, and leaves a debt then or stays. At most L debts are kept, so v passes the least of them from time to time, and
+// z, and leaves a debt then or stays. At most L debts are kept, so v passes the least of them from time to time, or rises by one unit at least, and
 // after a finite number of charges v is above the tag of z: whoever comes then stands behind z.
 //
 // Leaving and coming back gains nothing, while there is a debt (TestLeavingPaysNoDebt). What is remembered of
 // flows that have gone never takes more memory than the flows that are there (TestMemory). To drop a debt early,
-// virtual time passes to it. A flow that comes then stands behind those that are up to
-// G = N c_g/w_g behind, where g is the flow of the debt. Over an interval that begins with its coming, the second
+// virtual time passes to it, or rises by the mean cost. A flow that comes then stands behind those that are up to
+// G behind, which is the lesser of N c_g/w_g and m/w_g, where g is the flow of the debt. Over an interval that begins with its coming, the second
 // bound grows by G.
 //
 // # Cost
@@ -98,6 +99,7 @@
 //
 // It does not limit a rate, and it interrupts nothing: a long call that runs keeps its worker. It does not look at
 // deadlines, nor at the order within a flow. If the costs of a flow are not known before they end and N is large, N
-// calls are out before the first is corrected: expect the mean. What is expected too much of N calls of a flow that is alone, flows that come later
-// wait for, since virtual time has passed to it: expect no more than a few times the mean of late, whatever a client says. Package fair sees to that by itself.
+// calls are out before the first is corrected: expect the mean. What is expected of a flow too much by far is paid by that flow, which has fewer calls out at a time
+// than others (TestWrongExpectationIsPaidByNoOther), and catches up when less is expected. If it was expected for long, that takes long, and those who have come meanwhile wait: expect no more
+// than a few times the mean of late, whatever a client says. Package fair sees to that by itself.
 package flow

@@ -50,8 +50,9 @@ type node struct {
 	done   wide.Uint128
 	id     uint32 // its number among the flows below its parent
 	flow   Flow
-	active bool // it, or something below it, has something to start
-	gone   bool // it has left, and charges are not settled yet
+	active bool     // it, or something below it, has something to start
+	gone   bool     // it has left, and charges are not settled yet
+	mean   sfq.Mean // of its costs
 	name   string
 	depth  int
 
@@ -157,7 +158,7 @@ func (f *Flows) Leave(n Flow) {
 	f.deactivate(x)
 	x.gone = true
 	x.parent.live--
-	x.parent.clock.Trim(x.parent.live)
+	x.parent.clock.Trim(x.parent.live, max(x.parent.mean.Cost, 1))
 	f.retire(x)
 }
 
@@ -170,7 +171,7 @@ func (f *Flows) retire(x *node) {
 	delete(up.below, x.name)
 	heap.Release(&up.kids, &up.gaps, x.id)
 	heap.Release(&f.nodes, &f.spare, uint32(x.flow))
-	up.clock.Leave(x.name, &x.Account, up.live, 0)
+	up.clock.Leave(x.name, &x.Account, up.live, max(up.mean.Cost, 1), 0)
 }
 
 // Find returns the flow of a name below another one; false if there is none.
@@ -291,7 +292,7 @@ func (f *Flows) Charge(n Flow, expected uint64) {
 	f.turns++
 	for x := f.node(n); x.parent != nil; x = x.parent {
 		up := x.parent
-		to := x.Tag()
+		to := x.Proved(x.mean.Proves(x.Outstanding(), true).Clamp63())
 		if least, ok := up.busy.MinKey(); ok && least.tag.Before(to) {
 			to = least.tag
 		}
@@ -310,8 +311,14 @@ func (f *Flows) Correct(n Flow, expected, actual uint64) { f.settle(n, expected,
 func (f *Flows) Refund(n Flow, expected uint64) { f.settle(n, expected, 0) }
 
 func (f *Flows) settle(n Flow, expected, actual uint64) {
-	for x := f.node(n); x.parent != nil; {
+	for x := f.node(n); ; {
+		if actual > 0 {
+			x.mean.Add(actual, true)
+		}
 		up := x.parent
+		if up == nil {
+			return
+		}
 		x.Settle(expected, actual)
 		x.done = x.done.AddCapped(wide.From64(actual))
 		x.file()

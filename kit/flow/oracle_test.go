@@ -3,6 +3,7 @@ package flow_test
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 )
@@ -22,13 +23,15 @@ type flowStruct struct {
 	tag     *big.Rat // whole multiples of 1/weight
 	out     []*big.Int
 	had     *big.Int
+	mean    *big.Int // of its costs of late
+	ends    int
 	last    int // when it was charged, or 0
 	came    int
 	waits   bool
 	left    bool
 	below   []*flowStruct
 	virtual *big.Rat
-	debts   map[string]*big.Rat
+	debts   map[string]*flowStruct
 }
 
 func newWorld(credit uint64) *world {
@@ -39,7 +42,7 @@ func newWorld(credit uint64) *world {
 
 func (w *world) flow(up *flowStruct, name string, weight uint64, at *big.Rat) *flowStruct {
 	w.seq++
-	f := &flowStruct{name: name, up: up, weight: new(big.Int).SetUint64(weight), had: new(big.Int), came: w.seq, virtual: new(big.Rat), debts: map[string]*big.Rat{}}
+	f := &flowStruct{name: name, up: up, weight: new(big.Int).SetUint64(weight), had: new(big.Int), mean: new(big.Int), came: w.seq, virtual: new(big.Rat), debts: map[string]*flowStruct{}}
 	f.tag = up2(at, f.weight)
 	return f
 }
@@ -95,7 +98,7 @@ func (w *world) join(up *flowStruct, name string, weight uint64) *flowStruct {
 	}
 	at, owes := up.virtual, false
 	if d := up.debts[name]; d != nil {
-		at, owes = d, true
+		at, owes = d.tag, true
 		delete(up.debts, name)
 	}
 	f := w.flow(up, name, weight, at)
@@ -152,23 +155,31 @@ func (f *flowStruct) alive() (n int) {
 	return n
 }
 
-// forget drops the debts that virtual time has passed, and more while there are more than flows.
+// forget drops the debts that virtual time has passed, and more while there are more than flows: virtual time passes to the least one, but not by more than the mean.
 func (f *flowStruct) forget() {
 	for {
-		least, name := (*big.Rat)(nil), ""
-		for n, d := range f.debts {
-			if least == nil || d.Cmp(least) < 0 {
-				least, name = d, n
+		var least *flowStruct
+		for _, d := range f.debts {
+			if least == nil || cmp.Or(d.tag.Cmp(least.tag), cmp.Compare(d.name, least.name)) < 0 {
+				least = d
 			}
 		}
 		switch {
-		case least != nil && least.Cmp(f.virtual) <= 0:
+		case least != nil && least.tag.Cmp(f.virtual) <= 0:
 		case len(f.debts) > f.alive():
-			f.virtual = least
+			most := f.mean
+			if most.Sign() == 0 {
+				most = big.NewInt(1)
+			}
+			to := up2(f.virtual, least.weight)
+			if to.Add(to, new(big.Rat).SetFrac(most, least.weight)); to.Cmp(least.tag) > 0 {
+				to = least.tag
+			}
+			f.virtual = to
 		default:
 			return
 		}
-		delete(f.debts, name)
+		delete(f.debts, least.name)
 	}
 }
 
@@ -177,14 +188,14 @@ func (f *flowStruct) retire() {
 		return
 	}
 	f.up.below = slices.DeleteFunc(f.up.below, func(b *flowStruct) bool { return b == f })
-	f.up.debts[f.name] = f.tag
+	f.up.debts[f.name] = f
 	f.up.forget()
 }
 
 func (w *world) charge(f *flowStruct, c uint64) {
 	w.seq++
 	for ; f.up != nil; f = f.up {
-		to := f.tag
+		to := f.proved()
 		if busy := f.up.busy(); len(busy) > 0 && busy[0].tag.Cmp(to) < 0 {
 			to = busy[0].tag
 		}
@@ -198,6 +209,47 @@ func (w *world) charge(f *flowStruct, c uint64) {
 	}
 }
 
+// proved is the tag, where each charge that is out counts as four times the mean of late at most, all together.
+func (f *flowStruct) proved() *big.Rat {
+	out, known := new(big.Int), new(big.Int)
+	for _, c := range f.out {
+		out.Add(out, c)
+	}
+	if f.ends >= 3 {
+		known.Mul(f.mean, big.NewInt(4*int64(len(f.out))))
+	}
+	most := clamp(math.MaxUint64)
+	if out.Cmp(known) <= 0 || out.Cmp(most) >= 0 && known.Cmp(most) >= 0 {
+		return f.tag
+	}
+	return new(big.Rat).Sub(f.tag, new(big.Rat).SetFrac(out.Sub(out, known), f.weight))
+}
+
+// learn lets the mean follow a cost: of the first 16 costs each counts the same, and from then on a new one counts a sixteenth.
+func (f *flowStruct) learn(cost *big.Int) {
+	f.ends++
+	if f.ends > 1 {
+		sixteen := big.NewInt(16)
+		most := new(big.Int).Mul(sixteen, f.mean)
+		if most.Sign() == 0 {
+			most = sixteen
+		}
+		if cost.Cmp(most) > 0 {
+			cost = most
+		}
+		if f.ends <= 5 && cost.Cmp(new(big.Int).Quo(f.mean, sixteen)) < 0 {
+			f.mean = new(big.Int).Mul(sixteen, cost)
+		}
+	}
+	of := int64(min(f.ends, 16))
+	d := new(big.Int).Sub(cost, f.mean)
+	round := big.NewInt(of - 1)
+	if d.Sign() < 0 {
+		round.Neg(round)
+	}
+	f.mean = new(big.Int).Add(f.mean, d.Add(d, round).Quo(d, big.NewInt(of)))
+}
+
 func (f *flowStruct) settle(expected, actual *big.Int) {
 	for f.up != nil {
 		up := f.up
@@ -205,8 +257,14 @@ func (f *flowStruct) settle(expected, actual *big.Int) {
 		f.out = slices.Delete(f.out, i, i+1)
 		f.tag = new(big.Rat).Add(f.tag, new(big.Rat).SetFrac(new(big.Int).Sub(actual, expected), f.weight))
 		f.had = new(big.Int).Add(f.had, actual)
+		if actual.Sign() > 0 {
+			f.learn(actual)
+		}
 		f.retire()
 		f = up
+	}
+	if actual.Sign() > 0 {
+		f.learn(actual) // all together
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // The credit may change, so it is not listed.
-var header = snapshot.Header{Policy: "flow", Version: 2}
+var header = snapshot.Header{Policy: "flow", Version: 3}
 
 // AppendBinary appends a snapshot of f: all flows with their numbers, and what they had. It never
 // returns an error.
@@ -16,6 +16,7 @@ func (f *Flows) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, header, func(w *snapshot.Writer) {
 		w.Uint(f.turns)
 		w.Len(f.nodes.Len())
+		f.node(Root).mean.Save(w)
 		f.save(w, f.node(Root))
 		w.Free(f.spare.Slice())
 	})
@@ -34,6 +35,7 @@ func (f *Flows) save(w *snapshot.Writer, x *node) {
 		y.Account.Save(w)
 		w.Uint(y.turn &^ served)
 		w.Bool(y.turn&served != 0)
+		y.mean.Save(w)
 		y.done.Save(w)
 		w.Bool(y.gone)
 		f.save(w, y)
@@ -51,6 +53,7 @@ func (f *Flows) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(f, data, header, f.reset, func(r *snapshot.Reader) {
 		f.turns = r.Below(1 << 62)
 		f.nodes.Grow(r.Len())
+		f.node(Root).mean = sfq.RestoreMean(r)
 		f.restore(r, f.node(Root))
 		f.spare = heap.TableOf(r.Free(f.nodes.Len(), func(n int) bool { return *f.nodes.At(uint32(n)) == nil }))
 	})
@@ -76,6 +79,7 @@ func (f *Flows) restore(r *snapshot.Reader, x *node) {
 		if r.Bool() {
 			y.turn |= served
 		}
+		y.mean = sfq.RestoreMean(r)
 		y.done = wide.Restore128(r)
 		y.gone = r.Bool()
 		if x.below == nil {

@@ -36,13 +36,13 @@ datatype State = State(i: Flow, j: Flow, v: int)
 function Max(x: int, y: int): int { if x < y then y else x }
 
 // The steps while both are active. Least is followed, so that who is charged has no greater tag than any other active flow; then
-// virtual time is at least that tag. Other flows may come and go, and be charged.
-datatype Step = ChargeI(expected: int) | ChargeJ(expected: int) | ChargeOther(tag: int) | EndI(k: nat, actual: int) | EndJ(k: nat, actual: int)
+// virtual time is at least what has ended of it, and a part of what is out: which part does not matter. Other flows may come and go, and be charged.
+datatype Step = ChargeI(expected: int, part: int) | ChargeJ(expected: int, part: int) | ChargeOther(tag: int) | EndI(k: nat, actual: int) | EndJ(k: nat, actual: int)
 
 predicate May(s: State, st: Step, a: int, b: int, n: int) {
   match st
-    case ChargeI(x) => 0 <= x <= a && Tag(s.i) <= Tag(s.j) && |s.i.out| + |s.j.out| < n
-    case ChargeJ(x) => 0 <= x <= b && Tag(s.j) <= Tag(s.i) && |s.i.out| + |s.j.out| < n
+    case ChargeI(x, p) => 0 <= x <= a && 0 <= p <= Sum(s.i.out) && Tag(s.i) <= Tag(s.j) && |s.i.out| + |s.j.out| < n
+    case ChargeJ(x, p) => 0 <= x <= b && 0 <= p <= Sum(s.j.out) && Tag(s.j) <= Tag(s.i) && |s.i.out| + |s.j.out| < n
     case ChargeOther(t) => t <= Tag(s.i) && t <= Tag(s.j)
     case EndI(k, x) => k < |s.i.out| && 0 <= x <= a
     case EndJ(k, x) => k < |s.j.out| && 0 <= x <= b
@@ -52,8 +52,8 @@ function After(s: State, st: Step, a: int, b: int, n: int): State
   requires May(s, st, a, b, n)
 {
   match st
-    case ChargeI(x) => State(Charged(s.i, x), s.j, Max(s.v, Tag(s.i)))
-    case ChargeJ(x) => State(s.i, Charged(s.j, x), Max(s.v, Tag(s.j)))
+    case ChargeI(x, p) => State(Charged(s.i, x), s.j, Max(s.v, s.i.ended + p))
+    case ChargeJ(x, p) => State(s.i, Charged(s.j, x), Max(s.v, s.j.ended + p))
     case ChargeOther(t) => State(s.i, s.j, Max(s.v, t))
     case EndI(k, x) => State(Done(s.i, k, x), s.j, s.v)
     case EndJ(k, x) => State(s.i, Done(s.j, k, x), s.v)
@@ -77,7 +77,7 @@ lemma LevelStays(s: State, st: Step, a: int, b: int, n: int)
   SumBounds(s.i.out, a);
   SumBounds(s.j.out, b);
   match st {
-    case ChargeI(x) =>
+    case ChargeI(x, p) =>
       // Before it T_i <= T_j, and at most n-1 charges are out.
       var r, q, m := |s.i.out|, |s.j.out|, Max(a, b);
       Times(r, a, m); Times(q, b, m);
@@ -85,7 +85,7 @@ lemma LevelStays(s: State, st: Step, a: int, b: int, n: int)
       assert (r + 1) * a == r * a + a;
       assert r * m + q * m == (r + q) * m;
       TimesLess(r + q, n - 1, m);
-    case ChargeJ(x) =>
+    case ChargeJ(x, p) =>
     case ChargeOther(t) =>
     case EndI(k, x) => assert |s.i.out| * a == (|s.i.out| - 1) * a + a;
     case EndJ(k, x) =>
@@ -144,8 +144,8 @@ lemma KnownCosts(s: State, st: Step, a: int, b: int, n: int)
   ensures Tag(After(s, st, a, b, n).i) <= Tag(After(s, st, a, b, n).j) + a
 {
   match st {
-    case ChargeI(x) =>
-    case ChargeJ(x) =>
+    case ChargeI(x, p) =>
+    case ChargeJ(x, p) =>
     case ChargeOther(t) =>
     case EndI(k, x) => SumWithout(s.i.out, k);
     case EndJ(k, x) => SumWithout(s.j.out, k);
@@ -158,6 +158,8 @@ lemma SumWithout(s: seq<int>, k: nat)
 {
   if k == 0 { assert s[..0] + s[1..] == s[1..]; } else {
     SumWithout(s[1..], k - 1);
+    assert s[..k][1..] == s[1..][..k-1];
+    assert s[k+1..] == s[1..][k..];
     assert (s[..k] + s[k+1..])[1..] == s[1..][..k-1] + s[1..][k..];
   }
 }
@@ -178,8 +180,8 @@ lemma HeldStays(s: State, st: Step, a: int, b: int, n: int, credit: int)
   TimesLess(|s.i.out|, n, a);
   TimesLess(|s.j.out|, n, b);
   match st {
-    case ChargeI(x) => TimesLess(|s.i.out| + 1, n, a);
-    case ChargeJ(x) => TimesLess(|s.j.out| + 1, n, b);
+    case ChargeI(x, p) => TimesLess(|s.i.out| + 1, n, a);
+    case ChargeJ(x, p) => TimesLess(|s.j.out| + 1, n, b);
     case ChargeOther(t) =>
     case EndI(k, x) => assert |s.i.out| * a == (|s.i.out| - 1) * a + a;
     case EndJ(k, x) => assert |s.j.out| * b == (|s.j.out| - 1) * b + b;

@@ -54,6 +54,10 @@ type fairOptions struct {
 	// nothing to start. Zero forgets nothing. It excludes the order running and Places.
 	HalfLife time.Duration
 
+	// Credit is how much service a pool may get before others when it begins to have something to start: as much as it left unused while it had
+	// jobs and nothing to start, or no jobs, if the pools list it by name. Zero means none. It excludes the order running and Places.
+	Credit time.Duration
+
 	// Window is how much more service than the pool that is next another one may have had, for each unit of weight, that goes
 	// before it since it has work near the slot. No slot idles for it. Zero means none. It excludes the order running, IgnoreLocality, Delay, Reserve and Places.
 	Window time.Duration
@@ -89,7 +93,7 @@ func newFair(o fairOptions) (*fair.Policy, error) {
 	if o.Ties != nil {
 		opts.Ties = *o.Ties
 	}
-	opts.IgnoreLocality, opts.Delay, opts.RackDelay, opts.Reserve, opts.HalfLife, opts.Window, opts.Places = o.IgnoreLocality, o.Delay, o.RackDelay, o.Reserve, o.HalfLife, o.Window, o.Places
+	opts.IgnoreLocality, opts.Delay, opts.RackDelay, opts.Reserve, opts.HalfLife, opts.Credit, opts.Window, opts.Places = o.IgnoreLocality, o.Delay, o.RackDelay, o.Reserve, o.HalfLife, o.Credit, o.Window, o.Places
 	if o.MinTimeout != 0 {
 		opts.Preemption.MinTimeout = o.MinTimeout
 	}
