@@ -384,6 +384,10 @@ func TestShutdown(t *testing.T) {
 				if served.Load() != want || refused.Load() != clients-want {
 					t.Errorf("%d were served and %d refused, want %d and %d", served.Load(), refused.Load(), want, clients-want)
 				}
+				waitFor(t, "the server has stopped", func() bool { // net/http may wait for HTTP/2 connections that clients keep though they are told to go
+					srv.Client().CloseIdleConnections()
+					return len(stopped) > 0
+				})
 				if err := <-stopped; (how == "refuse") != errors.Is(err, context.Canceled) || how != "refuse" && err != nil {
 					t.Errorf("stopped: %v", err)
 				}
