@@ -126,8 +126,9 @@ func (d *Door) tagNow(t *tenant) float64 {
 // Expect returns how long a request of a tenant would wait that came now, as far as is known: what is served before it, at the rate at
 // which requests leave. It is good for the order of package fair, with tenants of equal weights. docs/door.md has its errors. It takes
 // time in proportion to the number of tenants (TestExpectTakesLittle).
-func (d *Door) Expect(name string) time.Duration {
-	name = poolName(name, d.o.Paths)
+func (d *Door) Expect(name string) time.Duration { return d.expectPool(poolName(name, d.o.Paths)) }
+
+func (d *Door) expectPool(name string) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := d.tenants[name]

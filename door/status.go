@@ -32,20 +32,23 @@ type TenantStatus struct {
 	Expect                     time.Duration // how long one more request would wait
 }
 
-// Status returns what the door does now.
+// Status returns what the door does now. Expect of each tenant is asked by itself, so that no request waits for all of them.
 func (d *Door) Status() Status {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.expire(time.Now())
 	d.sweep(false)
 	st := Status{d.inFlight, d.running, d.waiting, d.promised, d.admitted, d.refused, d.closed, nil}
-	list := make([]*tenant, 0, len(d.tenants))
+	list := make([]TenantStatus, 0, len(d.tenants))
 	for _, t := range d.tenants { //sojourn:unordered sorted below
-		list = append(list, t)
+		list = append(list, TenantStatus{t.name, t.waiting, t.running, t.kept(), 0})
 	}
-	slices.SortFunc(list, func(a, b *tenant) int { return cmp.Or(b.here()-a.here(), cmp.Compare(a.name, b.name)) })
+	d.mu.Unlock()
+	slices.SortFunc(list, func(a, b TenantStatus) int {
+		return cmp.Or(b.Waiting+b.Running-a.Waiting-a.Running, cmp.Compare(a.Name, b.Name))
+	})
 	for _, t := range list[:min(len(list), 100)] {
-		st.Tenants = append(st.Tenants, TenantStatus{t.name, t.waiting, t.running, t.kept(), d.expect(t, t.waiting)})
+		t.Expect = d.expectPool(t.Name)
+		st.Tenants = append(st.Tenants, t)
 	}
 	return st
 }
