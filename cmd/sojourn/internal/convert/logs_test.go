@@ -97,6 +97,7 @@ func TestLogOptions(t *testing.T) {
 		{"sacct.txt", "times since 1970", Conversion{KeepTimes: true}, `"at":1772355540,`, ""},
 		{"sacct.txt", "slots of two processors", Conversion{SlotSize: "2"}, `{"tasks":2,"time":90067}`, ""},
 		{"sacct.json", "an array is a job", Conversion{JoinArrays: true}, `"name":"bob/eval","at":120,"pool":"cpu","phases":[{"tasks":2,"time":[321,3600]}]}`, ""},
+		{"sacct.json", "what is in no array stays by itself", Conversion{JoinArrays: true}, `"name":"ann/train \"v2\"","at":60,"pool":"gpu","phases":[{"tasks":4,"time":90067}]}`, ""},
 		{"sacct.json", "limits are estimates", Conversion{Requested: true}, `{"tasks":4,"time":90067,"estimate":172800}`, `"tasks":3,"time":600,"estimate`},
 		{"sacct.json", "limits of older versions are estimates", Conversion{Requested: true}, `{"tasks":2,"time":30,"estimate":3600}`, ""},
 		{"sacct.json", "accounts are pools", Conversion{Pool: "group"}, `"name":"ann/train \"v2\"","at":60,"pool":"ml"`, `"pool":"gpu"`},

@@ -98,6 +98,7 @@ func TestMessagesOfLogs(t *testing.T) {
 		{"csv", "{\"a\":1}", Conversion{}, "log:1:1: want csv, found JSON"},
 		{"slurm", "{\"jobs\":[]}", Conversion{}, "log:1:1: want slurm, found JSON; such a log is written by JobCompType"},
 		{"sacct", "{\"jobs\":[]}", Conversion{}, "log:1:1: no jobs"},
+		{"sacct", "{\"jobs\":[{\"state\":{\"current\":\"CANCELLED\"},\"time\":{\"submission\":5,\"start\":6,\"end\":6,\"elapsed\":0},\"required\":{\"CPUs\":1}}]}", Conversion{}, "log:1:1: no jobs"},
 		{"sacct", "{\"jobs\":[{\"job_id\":7,\"time\":{\"submission\":5,\n\"start\":6,\"end\":\"soon\"}}]}", Conversion{}, "log:2:17: end: want a number of s, found \"soon\""},
 		{"sacct", "JobID|JobName|Submit|Start|End|AllocCPUS\n1|a|b|1|2|3|1\n", Conversion{}, "log:2:1: 7 cells, but the first row has 6: perhaps a cell has \"|\" in it"},
 		{"csv", "arrival,duration\n01/31/2025 10:00:00,1\n", Conversion{}, "want a date such as 2025-01-31T15:04:05Z, or a unit that says what is first, m/d/y or d/m/y, found \"01/31/2025 10:00:00\""},
