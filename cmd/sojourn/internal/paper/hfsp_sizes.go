@@ -143,7 +143,7 @@ func hfspSizes(workloads []paperWorkload) Experiment {
 		for class, name := range []string{"map phases", "reduce phases"} {
 			f.lines = append(f.lines, distribution(name, slices.Concat(sizeErrors(p, sojourn.Class(class), trainedBins...)...)))
 		}
-		f.mark = "the paper's: at most 5 % of the map phases below a half and 4 % above 2, 10 % of the reduce phases above 1"
+		f.mark = "the paper: of maps at most 5 % below 0.5 and 4 % above 2; of reduces 10 % above 1"
 		return panels{f.marked(0, 0.5, 0.05).marked(0, 2, 0.96).marked(1, 1.1, 0.9)}
 	}
 	e.extra = sizeQuantiles("estimated / real size", []sizeLine{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/xml"
 	"errors"
+	"html"
 	"io"
 	"math"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
@@ -101,6 +103,38 @@ func TestPagesAreComplete(t *testing.T) {
 		if !shown[filepath.Base(p)] {
 			t.Errorf("no page shows %s", p)
 		}
+	}
+}
+
+// No text leaves its picture at the right, if a letter is as wide as half the size of the font.
+func TestTextsFitTheirPictures(t *testing.T) {
+	pictures, err := filepath.Glob(pages + "*.svg")
+	if err != nil || len(pictures) == 0 {
+		t.Fatal(pictures, err)
+	}
+	texts := 0
+	for _, path := range pictures {
+		picture := read(t, filepath.Base(path))
+		width, err := strconv.ParseFloat(regexp.MustCompile(`<svg [^>]*width="(\d+)"`).FindStringSubmatch(picture)[1], 64)
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		for _, m := range regexp.MustCompile(`<text x="([\d.]+)" y="[\d.]+" text-anchor="(start|middle)"[^>]*>([^<]*)<`).FindAllStringSubmatch(picture, -1) {
+			x, err := strconv.ParseFloat(m[1], 64)
+			if err != nil {
+				t.Fatal(path, err)
+			}
+			long := 5.5 * float64(utf8.RuneCountInString(html.UnescapeString(m[3])))
+			if m[2] == "middle" {
+				long /= 2
+			}
+			if texts++; x+long > width {
+				t.Errorf("%s: %q ends at %v of %v", path, m[3], x+long, width)
+			}
+		}
+	}
+	if texts < 500 {
+		t.Errorf("%d texts, want more", texts)
 	}
 }
 
