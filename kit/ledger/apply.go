@@ -31,6 +31,9 @@ func (l *Ledger[J]) Apply(ev *sojourn.Event) Change[J] {
 	var c change
 	if ev.Kind != sojourn.JobArrived && ev.Kind != sojourn.JobAdopted {
 		l.apply(ev, nil, &c)
+		if c.ended {
+			l.use(*l.own.At(c.job.handle))
+		}
 		return l.change(&c)
 	}
 	j := l.zeroJob()
@@ -47,12 +50,16 @@ func (l *Ledger[J]) change(c *change) Change[J] {
 		all.Job = *own
 		if c.ended {
 			*own = nil
-			if len(l.gone) < mostGone {
-				l.gone = append(l.gone, all.Job)
-			}
 		}
 	}
 	return all
+}
+
+// use keeps a job that has ended to be used again.
+func (l *Ledger[J]) use(j *Job[J]) {
+	if len(l.gone) < mostGone {
+		l.gone = append(l.gone, j)
+	}
 }
 
 // zeroJob returns a zero job: a new one, or one that has ended.
