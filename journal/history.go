@@ -120,8 +120,8 @@ func (g *segment) followed(s Store) error {
 		return err
 	}
 	f := &follower{j: new(Journal), acc: account.New(nil)}
-	for i := range whole.facts {
-		if err := f.event(&whole.facts[i]); err != nil {
+	for ev := range whole.told() {
+		if err := f.event(&ev); err != nil {
 			return whole.damage("a fact does not fit: %v", err)
 		}
 	}
@@ -130,7 +130,7 @@ func (g *segment) followed(s Store) error {
 	} else if err != nil {
 		return err
 	}
-	if !sameFacts(slices.Collect(f.acc.Facts()), next.facts) {
+	if !sameFacts(slices.Collect(f.acc.Facts()), next.facts.Slice()) {
 		return g.damage("the segment is torn, and the next one begins with what its records do not say")
 	}
 	return nil
@@ -155,8 +155,8 @@ func (w *teller) first(g *segment) error {
 			return err
 		}
 	}
-	for i := range g.facts {
-		if err := w.event(&g.facts[i]); err != nil {
+	for ev := range g.told() {
+		if err := w.event(&ev); err != nil {
 			return err
 		}
 	}
@@ -233,7 +233,7 @@ func inspect(s Store, number uint64, newest bool) (Segment, *segment, error) {
 	if err != nil {
 		return i, nil, err
 	}
-	i.Bytes, i.Snapshot, i.Facts = int64(len(g.data)), int64(len(g.policy)), len(g.facts)
+	i.Bytes, i.Snapshot, i.Facts = int64(len(g.data)), int64(len(g.policy)), g.facts.Len()
 	i.Epoch, i.MaxJob, i.Policy = g.head.epoch, g.head.maxJob, g.head.name
 	i.Last = g.dec.last
 	err = g.read(&i)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
@@ -82,7 +81,7 @@ func (j *Journal) restorePolicy(c chain, p sojourn.Policy) error {
 	g := c[0]
 	follower := &follower{j: j, acc: account.New(nil)}
 	j.owned, j.kept = maps.Clone(g.owned), maps.Clone(g.kept)
-	for _, ev := range g.facts {
+	for ev := range g.told() {
 		if err := follower.event(&ev); err != nil {
 			return g.damage("a fact does not fit: %v", err)
 		}
@@ -93,7 +92,7 @@ func (j *Journal) restorePolicy(c chain, p sojourn.Policy) error {
 	} else if err != nil {
 		return err
 	}
-	j.restored.Records += len(g.facts)
+	j.restored.Records += g.facts.Len()
 	j.acc = account.New(p)
 	if err := follower.acc.Rebuild(j.acc); err != nil {
 		return visible.Errorf("journal: %s: %w", g.file, err)
@@ -121,14 +120,14 @@ func (j *Journal) replay(c chain, p sojourn.Policy) error {
 	at := g
 	err := func() error {
 		if g.policy != nil {
-			if err := j.acc.Restore(slices.Values(g.facts), g.policy); err != nil {
+			if err := j.acc.Restore(g.told(), g.policy); err != nil {
 				return err
 			}
-		} else if len(g.facts) > 0 {
+		} else if g.facts.Len() > 0 {
 			return errors.New("the segment has no snapshot of the policy")
 		}
 		told = true
-		j.restored.Records = len(g.facts)
+		j.restored.Records = g.facts.Len()
 		return ask(func() error { return c.read((*asker)(j), &at) })
 	}()
 	if err == nil || !told || final(err) {

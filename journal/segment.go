@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
@@ -22,8 +24,8 @@ type segment struct {
 	dec    decoder
 
 	head   head
-	policy []byte // its snapshot; nil if there is none
-	facts  []sojourn.Event
+	policy []byte                    // its snapshot; nil if there is none
+	facts  heap.Table[sojourn.Event] // there may be millions
 	owned  attachments
 	kept   keys
 	body   int64 // where what was appended begins
@@ -87,7 +89,7 @@ func (g *segment) readHead() error {
 			g.policy, d.b = d.b[:len(d.b):len(d.b)], nil
 		case kind == kindBegin:
 			begin = true
-			d.bad = d.uint() != uint64(len(g.facts)) || d.bad
+			d.bad = d.uint() != uint64(g.facts.Len()) || d.bad
 		case kind == kindAttach:
 			g.owned.set(d.attach())
 		case kind == kindKeep:
@@ -95,7 +97,7 @@ func (g *segment) readHead() error {
 		case sojourn.EventKind(kind).Valid():
 			var ev sojourn.Event
 			d.event(sojourn.EventKind(kind), &ev)
-			g.facts = append(g.facts, ev)
+			g.facts.Append(ev)
 		default:
 			return g.unknown(kind)
 		}
@@ -105,6 +107,17 @@ func (g *segment) readHead() error {
 		g.at += size
 		if begin {
 			return nil
+		}
+	}
+}
+
+// told iterates over the facts.
+func (g *segment) told() iter.Seq[sojourn.Event] {
+	return func(yield func(sojourn.Event) bool) {
+		for _, ev := range g.facts.All() {
+			if !yield(ev) {
+				return
+			}
 		}
 	}
 }
