@@ -223,7 +223,7 @@ func restoreGroup(r *snapshot.Reader, live bool) *group {
 	for scale := range numScales {
 		n := r.Count()
 		g.stats[scale].n = float64(n)
-		r.Check((n > 0 || scale != times) && n <= 1<<53, "no task has finished, or too many")
+		r.Check((n > 0 || scale != times) && uint64(n) <= 1<<53, "no task has finished, or too many")
 		if n == 0 || r.Err() != nil {
 			continue
 		}
