@@ -64,7 +64,7 @@ func TestForecastAfterARestart(t *testing.T) {
 			if r.IntN(20) == 0 {
 				kind = sojourn.TaskFailed
 			}
-			now = now.Add(time.Duration(1+r.Int64N(9_000_000_000)))
+			now = now.Add(time.Duration(1 + r.Int64N(9_000_000_000)))
 			observe(sojourn.Event{Kind: kind, Task: a.Task, Attempt: a.Attempt}, to...)
 		}
 	}
