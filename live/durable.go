@@ -358,8 +358,8 @@ func (h *Handle) count(acc *account.Account, job account.Job) {
 }
 
 // Handles returns the live jobs in the order of their submission. After New with a [Durable] policy these are
-// the jobs that go on. The pool does not wait meanwhile: it is locked for 512 jobs at a time, so more than these are not those of one instant
-// .
+// the jobs that go on. The pool does not wait meanwhile: it is locked for 512 jobs at a time, so more than these are not those of one
+// instant.
 func (p *Pool) Handles() []*Handle {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -108,7 +108,7 @@ func (t *Tally) Note(n Note) {
 		}
 	case PoolChanged:
 		if g := t.pools[n.Pool.Name]; g != nil {
-			g.weight = n.Pool.Weight
+			g.weight = cmp.Or(n.Pool.Weight, 1)
 		}
 	case TaskStarted:
 		t.move(n.Task, -1, 1)
@@ -151,7 +151,7 @@ func (t *Tally) enter(n Note) *group {
 		g = &group{name: name}
 		t.pools[name] = g
 	}
-	g.weight = weight
+	g.weight = cmp.Or(weight, 1)
 	g.jobs++
 	return g
 }

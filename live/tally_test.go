@@ -114,6 +114,11 @@ func TestPoolShareErrorIsWeighted(t *testing.T) {
 		if len(told) != 1 || told[0].Name != "b" || told[0].Weight != 9 {
 			t.Errorf("told of %+v", told)
 		}
+		usual := func(n *sojourn.Pool) { n.Weight, n.MaxJobs = 0, 5 }
+		if err := p.ChangePool("b", usual); err != nil {
+			t.Fatal(err)
+		}
+		check("with the usual weight", 0.25)
 		stop, cancel := context.WithCancel(bg)
 		cancel()
 		_ = p.Close(stop)
