@@ -48,8 +48,8 @@ func (l lastJobs) each(f func(sojourn.SlotID, *job)) {
 		if l[page] == nil {
 			continue
 		}
-		for i, j := range l[page] {
-			if j != nil && j.Data.status < senile {
+		for i, last := range l[page] {
+			if j := last.live(); j != nil && j.Data.status < senile {
 				f(sojourn.SlotID(page*256+i), j)
 			}
 		}

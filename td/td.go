@@ -210,7 +210,21 @@ func (r *roster) lane(c sojourn.Class) *lane {
 
 // lastJobs has the job whose map task ended last on each free slot. It is paged, so that
 // large IDs of slots cost little.
-type lastJobs []*[256]*job
+type lastJobs []*[256]lastJob
+
+// A lastJob is a job. If it has ended, its memory may be that of another one, which has another number.
+type lastJob struct {
+	job *job // nil if there is none
+	seq uint64
+}
+
+// live returns the job; nil if it has ended or there is none.
+func (l lastJob) live() *job {
+	if l.job == nil || l.job.Seq() != l.seq {
+		return nil
+	}
+	return l.job
+}
 
 func (l *lastJobs) set(id sojourn.SlotID, j *job) {
 	page := int(id / 256)
@@ -224,15 +238,19 @@ func (l *lastJobs) set(id sojourn.SlotID, j *job) {
 		if j == nil {
 			return
 		}
-		(*l)[page] = new([256]*job)
+		(*l)[page] = new([256]lastJob)
 	}
-	(*l)[page][id%256] = j
+	last := lastJob{job: j}
+	if j != nil {
+		last.seq = j.Seq()
+	}
+	(*l)[page][id%256] = last
 }
 
 // get returns the job, or nil.
 func (l lastJobs) get(id sojourn.SlotID) *job {
 	if page := int(id / 256); page < len(l) && l[page] != nil {
-		return l[page][id%256]
+		return l[page][id%256].live()
 	}
 	return nil
 }
