@@ -250,8 +250,8 @@ func TestEndsDuringARelease(t *testing.T) {
 					}
 					for _, n := range notes {
 						told = told || n.Kind == end.kind && n.Task == "a"
-						if n.Kind == gate.Failed && n.After < 50*time.Minute || n.Kind == gate.Finished && n.Service < 10*time.Millisecond {
-							t.Errorf("note %+v, want a delay of an hour, or a length of 10 ms", n)
+						if n.Kind == gate.Failed && n.After < 50*time.Minute || n.Kind == gate.Finished && n.Service > 0 && n.Service < 10*time.Millisecond { // 0 if the first look came before the sample
+							t.Errorf("note %+v, want a delay of an hour, or a length of 10 ms or none", n)
 						}
 					}
 				}
