@@ -951,18 +951,20 @@ func TestOneRequestAllocates(t *testing.T) {
 	}
 }
 
+// heapInUse returns how many bytes live objects take.
+func heapInUse() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
 // A request that waits takes at most 1.5 kB beside the stack of its goroutine.
 func TestWaitingTakesLittle(t *testing.T) {
 	long(t)
 	synctest.Test(t, func(t *testing.T) {
 		const n = 10_000
-		heap := func() uint64 {
-			runtime.GC()
-			runtime.GC()
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			return m.HeapAlloc
-		}
 		ctx, cancel := context.WithCancel(bg)
 		var wg sync.WaitGroup
 		d := mustDoor(t, 1, door.Options{})
@@ -976,10 +978,10 @@ func TestWaitingTakesLittle(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		before := heap()
+		before := heapInUse()
 		close(parked)
 		synctest.Wait()
-		each := (heap() - before) / n
+		each := (heapInUse() - before) / n
 		t.Logf("%d bytes each", each)
 		if each > 1536 {
 			t.Error("want 1,536")

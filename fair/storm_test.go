@@ -268,16 +268,12 @@ func storm(t *testing.T, seed uint64) (worst float64) {
 			case int64(now-of.start) >= of.job.lengths[id%classes] || !of.job.of.endless && r.IntN(3*stormLongest) == 0:
 				end(id, sojourn.TaskFinished, 0)
 			case of.job.of.endless:
-			case x == 0:
-				end(id, sojourn.TaskRefused, 0)
-			case x == 1:
-				end(id, sojourn.TaskFailed, sojourn.CausePreempted)
-			case x == 2:
-				end(id, sojourn.TaskFailed, sojourn.CauseTask)
-			case x == 3:
-				end(id, sojourn.TaskFailed, sojourn.CauseSlotLost)
-				observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: sojourn.SlotID(id)}})
-				gone[id] = true
+			case x < len(mishaps):
+				m := mishaps[x]
+				if end(id, m.kind, m.cause); m.cause == sojourn.CauseSlotLost {
+					observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: sojourn.SlotID(id)}})
+					gone[id] = true
+				}
 			}
 		}
 		for id := range slots * classes {

@@ -640,16 +640,12 @@ func serviceWithinTheBound(t *testing.T, unit int64, opts fair.Options) {
 				switch x := r.IntN(100); {
 				case int(now-of.start) >= length || r.IntN(longest) == 0:
 					end(id, sojourn.TaskFinished, 0)
-				case x == 0:
-					end(id, sojourn.TaskRefused, 0)
-				case x == 1:
-					end(id, sojourn.TaskFailed, sojourn.CausePreempted)
-				case x == 2:
-					end(id, sojourn.TaskFailed, sojourn.CauseTask)
-				case x == 3:
-					end(id, sojourn.TaskFailed, sojourn.CauseSlotLost)
-					observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: sojourn.SlotID(id)}})
-					gone[id] = true
+				case x < len(mishaps):
+					m := mishaps[x]
+					if end(id, m.kind, m.cause); m.cause == sojourn.CauseSlotLost {
+						observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: sojourn.SlotID(id)}})
+						gone[id] = true
+					}
 				}
 			}
 			for id := range slots * classes {
@@ -1194,3 +1190,9 @@ func TestWrongCostsOfThoseThatHaveGone(t *testing.T) {
 		}
 	}
 }
+
+// mishaps are the ends of attempts that finish no task.
+var mishaps = [...]struct {
+	kind  sojourn.EventKind
+	cause sojourn.Cause
+}{{sojourn.TaskRefused, 0}, {sojourn.TaskFailed, sojourn.CausePreempted}, {sojourn.TaskFailed, sojourn.CauseTask}, {sojourn.TaskFailed, sojourn.CauseSlotLost}}

@@ -42,7 +42,7 @@ func TestJobsOfKueue(t *testing.T) {
 func TestBesideKueue(t *testing.T) {
 	program, crds := os.Getenv("KUEUE"), os.Getenv("KUEUE_CRDS")
 	if program == "" {
-		t.Skip("KUEUE names no program")
+		t.Skip("KUEUE names no program: .ci/run all builds it, which takes minutes")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
