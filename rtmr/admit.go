@@ -3,7 +3,6 @@ package rtmr
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -132,20 +131,19 @@ func (p *Policy) decideRevised(d data, cand entry, job *sojourn.Job, now int64) 
 		return d, nil
 	}
 	place := d.mark.place
+	if before == void {
+		place = cand.place
+	}
 	var broken *miss
-	if p.linked(j) && d.mark.started > 0 { // it stays where it is
-		i, _ := slices.BinarySearchFunc(p.list, j.Data.key, func(en entry, k key) int {
-			if en.job.Data.key.before(k) {
-				return -1
-			}
-			return 1
-		})
-		p.walk.begin(&p.base, now)
-		broken = p.walk.book(slices.Insert(p.list, i, cand))
-	} else {
+	if d.mark.started > 0 { // it stays where it is, or returns there
+		broken = p.inTurn(cand, d.mark.started, now)
+	}
+	if d.mark.started == 0 || before == void && broken != nil {
 		p.opts.virtual(&cand)
 		a, _ := p.admission(cand, now)
-		place, broken, _ = a.decide()
+		if place, broken, _ = a.decide(); broken == nil {
+			d.mark.started = 0
+		}
 	}
 	switch {
 	case broken == nil:

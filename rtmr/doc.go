@@ -138,7 +138,8 @@
 // that is void or has no deadline. The vectors do not contain its running tasks. So all
 // vectors are built again from reality before a job is promised anything, and whenever
 // promises are judged. From there, any order of the work that is not dispatched is right. A
-// job that is restored waits again.
+// job that is restored returns to its turn among those that have started, if all promises hold so
+// (TestStartedJobsReturnToTheirTurn); else it waits again.
 //
 // A test checks that every broken promise is told, on histories with lost slots, failures,
 // revisions, adoptions and restarts: go test ./rtmr -run Hostile -rtmr.histories=20000.

@@ -255,7 +255,7 @@ func (p *promises) evaluate(now int64, cause reason) {
 	for i := range p.list {
 		en := p.list[i]
 		if _, e := w.try(&en); en.late(e) && cause != 0 {
-			en.job.Data.mark = mark{promise: void, why: cause}
+			en.job.Data.mark = mark{promise: void, why: cause, started: en.job.Data.mark.started}
 			changed = true
 			continue
 		}
@@ -263,6 +263,19 @@ func (p *promises) evaluate(now int64, cause reason) {
 		keep = append(keep, en)
 	}
 	p.list = keep
+	changed = p.restore(now) || changed
+	if p.opts.Booking == Chain {
+		p.rebase(now)
+	}
+	if changed {
+		p.soft = true
+		p.reorder()
+	}
+}
+
+// restore restores void promises to jobs that fit among those of p.list, which are all that hold, and adds them
+// to it. It reports whether there are any.
+func (p *promises) restore(now int64) (any bool) {
 	tries := 0
 	for _, j := range p.order.jobs {
 		d := &j.Data
@@ -274,10 +287,14 @@ func (p *promises) evaluate(now int64, cause reason) {
 		}
 		en := p.entry(j, now)
 		en.promised, en.place = true, p.opts.place(d.deadline)
-		p.opts.virtual(&en)
 		if en.stuck || en.running[maps] == never || en.running[reduces] == never {
 			continue
 		}
+		if p.resume(en, now) {
+			any = true
+			continue
+		}
+		p.opts.virtual(&en)
 		a, first := p.admission(en, now)
 		place, broken, _ := a.decide()
 		if broken != nil {
@@ -286,15 +303,35 @@ func (p *promises) evaluate(now int64, cause reason) {
 		en.place = place
 		p.list = slices.Insert(p.list, first+a.natural(place), en)
 		d.mark = mark{promise: kept, place: place}
-		changed = true
+		any = true
 	}
-	if p.opts.Booking == Chain {
-		p.rebase(now)
+	return any
+}
+
+// resume restores the promise to a job that had started in the chain, in its turn, if all promises hold so.
+func (p *promises) resume(en entry, now int64) bool {
+	m := &en.job.Data.mark
+	if m.started == 0 || p.inTurn(en, m.started, now) != nil {
+		return false
 	}
-	if changed {
-		p.soft = true
-		p.reorder()
+	*m = mark{promise: kept, place: en.place, started: m.started}
+	return true
+}
+
+// inTurn adds a job that had started in the chain to p.list, at its turn among those that have. If a promise is broken so, it
+// returns this, and p.list stays as it is. The vectors are built again from reality, from where any order is right.
+func (p *promises) inTurn(en entry, started uint64, now int64) *miss {
+	i := slices.IndexFunc(p.list, func(e entry) bool { s := e.job.Data.mark.started; return s == 0 || s > started })
+	if i < 0 {
+		i = len(p.list)
 	}
+	p.list = slices.Insert(p.list, i, en)
+	p.walk.begin(&p.base, now)
+	broken := p.walk.book(p.list)
+	if broken != nil {
+		p.list = slices.Delete(p.list, i, i+1)
+	}
+	return broken
 }
 
 // entry describes what is left of a job.

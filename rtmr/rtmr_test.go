@@ -105,6 +105,30 @@ func TestConformanceOfAllOptions(t *testing.T) {
 	})
 }
 
+// Job 2 has started. Its next attempt outlasts its bound, so that its promise is void, and is refused. The promise holds again, and job 2
+// keeps its turn before job 1, which has not started.
+func TestLostAfterAnOverrun(t *testing.T) {
+	o := conformance
+	o.NeedsEstimates, o.Supports = false, known
+	sojourntest.Replay(t, with(rtmr.Options{
+		Booking: rtmr.Chain, Feedback: true, Delta: time.Second, Latency: time.Second, RequireDeadline: true,
+		MapRate: time.Hour, ReduceRate: time.Hour, StartUp: time.Second, Ratio: .1, Skew: 1.5,
+	}), o, `
+		sojourn history 1
+		repeat: calls, ends and replays; all questions; small names
+		@0s SlotAdded 1
+		@0s JobArrived 1 deadline=3617.500000003s | 1x1ns
+		@16.500000002s SlotAdded 2
+		@26.500000003s TaskHeld 1/0/0
+		@26.500000003s JobArrived 2 deadline=3626.500000002s | 1x1ns
+		@26.500000003s Assign 2 -> 2/0/0#1
+		@26.500000003s TaskFailed 2/0/0#1 slot=2
+		@26.500000003s TaskReady 1/0/0
+		@26.500000003s Assign 2 -> 2/0/0#2
+		@86.500000003s Tick
+	`)
+}
+
 // In the chain, a job without maps waits for its turn at the map slots. An assignment
 // there can end the wait. Then the job takes the reduce slot that was declined, so a
 // driver has to offer it again.

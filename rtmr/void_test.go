@@ -185,6 +185,50 @@ func TestRefusedBehindANewPromise(t *testing.T) {
 	}
 }
 
+// In the chain, a job that had started returns to its turn when its promise holds again, if all promises hold so. One map slot. Job 1
+// has two maps of 10 and starts one at 0, job 2 has one of 10 and a deadline before that of job 1. The attempt of job 1
+// outlasts its bound, and is lost at 20. With a deadline at 25 job 1 is void until a revision.
+func TestStartedJobsReturnToTheirTurn(t *testing.T) {
+	for _, tc := range []struct {
+		deadline, revised, second int64 // deadlines of job 1, and of job 2
+		first                     sojourn.JobID
+	}{
+		{100, 0, 90, 1},
+		{100, 0, 45, 2}, // job 2 would be late
+		{25, 100, 90, 1},
+		{25, 100, 45, 2},
+	} {
+		w := small(t, Options{Booking: Chain}, 1, 0)
+		one := exact(1, tc.deadline, 2, 10, 0, 0)
+		w.arrive(one)
+		w.offer()
+		if !w.arrive(exact(2, tc.second, 1, 10, 0, 0)) {
+			t.Fatalf("%+v: job 2 is refused", tc)
+		}
+		w.now = 11
+		w.must(sojourn.Event{Kind: sojourn.Tick})
+		if got := w.void(); got[1] != "an attempt outlasts its estimate" {
+			t.Errorf("%+v: void = %v, want job 1", tc, got)
+		}
+		w.now = 20
+		w.must(sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CauseSlotLost, Task: sojourn.TaskID{Job: 1}, Attempt: 1, Slot: sojourn.Slot{ID: 0}})
+		if got := w.void(); (tc.revised > 0) != (got[1] != "") {
+			t.Errorf("%+v: void = %v", tc, got)
+		}
+		if tc.revised > 0 {
+			spec := one.spec()
+			spec.Deadline = sojourn.Time(tc.revised * int64(unit))
+			w.must(sojourn.Event{Kind: sojourn.JobRevised, Job: spec})
+		}
+		if got := w.void(); len(got) > 0 {
+			t.Errorf("%+v: void = %v, want none", tc, got)
+		}
+		if a, ok := w.p.Assign(0); !ok || a.Task.Job != tc.first {
+			t.Errorf("%+v: the slot gets %v, %v, want job %d", tc, a.Task, ok, tc.first)
+		}
+	}
+}
+
 // A question in between makes no difference. Job 1 is void as soon as its second map is
 // held, and its first map is adopted at the same instant.
 func TestAskingLeavesNoTrace(t *testing.T) {
