@@ -106,14 +106,16 @@ func newBench(policies catalog.Catalog) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := files.Replace(filepath.Join(b.Dir, "bench.json"), func(w io.Writer) error { return format.WriteJSON(w, t) }); err != nil {
-				return err
+			// Where a file cannot be written, the table is printed all the same.
+			written := files.Replace(filepath.Join(b.Dir, "bench.json"), func(w io.Writer) error { return format.WriteJSON(w, t) })
+			if written == nil {
+				written = files.Replace(filepath.Join(b.Dir, "index.html"), t.WritePage)
 			}
-			if err := files.Replace(filepath.Join(b.Dir, "index.html"), t.WritePage); err != nil {
-				return err
+			if written != nil {
+				failed = errors.Join(failed, fmt.Errorf("%w; once that is mended, the same command writes it and goes on", written))
 			}
 			if err := printForm(cmd, form.json, t, t.Write); err != nil {
-				return err
+				return errors.Join(failed, err)
 			}
 			switch {
 			case failed != nil:

@@ -116,3 +116,66 @@ func file(t *testing.T) *os.File {
 	t.Cleanup(func() { f.Close() })
 	return f
 }
+
+// A file that bench cannot write is named, with what to do, and the table is printed all the same. Nothing else is written in part.
+func TestBenchOnFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip(err)
+	}
+	traces := t.TempDir()
+	if err := os.WriteFile(filepath.Join(traces, "one.swf"), []byte("; MaxProcs: 4\n1 0 0 100 4 -1 -1 4 200 -1 1 1 1 1 1 -1 -1 -1\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"bench.json", "index.html", "records.jsonl"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "records.jsonl"), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name)
+		os.Remove(path)
+		if err := os.Symlink("/dev/full", path); err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr strings.Builder
+		status := Run([]string{"bench", traces, "-o", dir, "-p", "fifo", "--loads", "recorded", "--estimates", "exact", "-q"}, strings.NewReader(""), &stdout, &stderr)
+		if name == "records.jsonl" {
+			if want := path + " is not a file, as records of runs are"; status != exitUsage || !strings.Contains(stderr.String(), want) {
+				t.Errorf("status %d, stderr %q; want %d, %q", status, &stderr, exitUsage, want)
+			}
+			continue
+		}
+		if status != exitFailure || !strings.Contains(stderr.String(), path+": no space left on device") {
+			t.Errorf("%s: status %d, stderr %q; want %d and the name", name, status, &stderr, exitFailure)
+		}
+		if !strings.Contains(stdout.String(), "1 of 1 runs on 1 trace;") || !strings.HasSuffix(stderr.String(), "; once that is mended, the same command writes it and goes on\n") {
+			t.Errorf("%s: stdout %q, stderr %q; want the table, and what to do", name, &stdout, &stderr)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), ".") {
+				t.Errorf("%s: %s is left", name, e.Name())
+			}
+		}
+	}
+}
+
+// A trace whose file is missing is named, whatever the number of policies.
+func TestBenchNamesMissingTrace(t *testing.T) {
+	traces := t.TempDir()
+	if err := os.WriteFile(filepath.Join(traces, "traces.json"), []byte(`[{"name":"gone","file":"gone.swf","cluster":"4x1","convert":["--from","swf"]}]`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, policies := range []string{"fifo", "fifo,fair"} {
+		var stdout, stderr strings.Builder
+		status := Run([]string{"bench", traces, "-o", filepath.Join(t.TempDir(), "out"), "-p", policies, "--loads", "recorded", "--estimates", "exact", "-q"}, strings.NewReader(""), &stdout, &stderr)
+		if want := "sojourn: trace gone: open " + filepath.Join(traces, "gone.swf") + ": no such file or directory\n"; status != exitFailure || stderr.String() != want {
+			t.Errorf("%s: status %d, stderr %q; want %q", policies, status, &stderr, want)
+		}
+		if !strings.Contains(stdout.String(), "trace gone refuses ") || !strings.Contains(stdout.String(), " refused; ratios") {
+			t.Errorf("%s: stdout %q, want that the trace is refused", policies, &stdout)
+		}
+	}
+}

@@ -72,7 +72,10 @@ func Open(dir, version string) (*Book, error) {
 	}
 	b := &Book{version: version, done: map[Cell]stored{}}
 	path := filepath.Join(dir, Records)
-	_, err := os.Stat(path)
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, usage.Errorf("%s is not a file, as records of runs are", format.Visible(path))
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		entries, err := os.ReadDir(dir)
 		if err != nil {

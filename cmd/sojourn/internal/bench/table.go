@@ -39,6 +39,7 @@ type Row struct {
 	Ratios  *[figures]format.Real `json:"ratios,omitempty"` // the figures over those of the baseline in the same cell; null if that is 0 or unknown
 
 	values [figures]float64
+	trace  bool // no policy can run the trace
 }
 
 // A Line sums up a policy over all its cells with the same estimates.
@@ -62,13 +63,14 @@ func (b *Bench) Table(book *Book) (*Table, error) {
 	t.Rows = make([]Row, 0, len(cells))
 	for _, c := range cells {
 		r, ok := book.find(c, b.inputs(c, traces[c.Trace]))
-		if err := traces[c.Trace].refused(c.Estimates); err != nil {
-			r, ok = stored{Refused: err.Error()}, true
+		unread := traces[c.Trace].refused(c.Estimates)
+		if unread != nil {
+			r, ok = stored{Refused: unread.Error()}, true
 		}
 		if !ok {
 			continue
 		}
-		row := Row{Cell: c, Refused: r.Refused, Result: r.Result}
+		row := Row{Cell: c, Refused: r.Refused, Result: r.Result, trace: unread != nil}
 		if r.Refused == "" {
 			var err error
 			if row.values, err = values(r.Result); err != nil {
@@ -184,7 +186,11 @@ func (t *Table) estimates() (all []string) {
 // Write writes the summary as text.
 func (t *Table) Write(w io.Writer) error {
 	var text strings.Builder
-	text.WriteString(format.Hang("", fmt.Sprintf("%d of %d runs on %s; ratios to %s, geometric means over traces and loads", t.Done, t.Cells, format.Count(len(t.Traces), "trace"), t.Baseline)))
+	refused := ""
+	if n := t.refused(); n > 0 {
+		refused = fmt.Sprintf(", of which %d refused", n)
+	}
+	text.WriteString(format.Hang("", fmt.Sprintf("%d of %d runs on %s%s; ratios to %s, geometric means over traces and loads", t.Done, t.Cells, format.Count(len(t.Traces), "trace"), refused, t.Baseline)))
 	for _, told := range t.estimates() {
 		fmt.Fprintf(&text, "\nestimates %s\n", told)
 		lines := t.ranked(told)
@@ -209,7 +215,17 @@ func (t *Table) Write(w io.Writer) error {
 	return err
 }
 
-// refusals says what is refused: a line for each policy, and one for each trace that several policies cannot run for the same reason.
+// refused counts the rows that are.
+func (t *Table) refused() (n int) {
+	for i := range t.Rows {
+		if t.Rows[i].Refused != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// refusals says what is refused: a line for each policy, and one for each trace that no policy can run, or several cannot for the same reason.
 func (t *Table) refusals() string {
 	var text strings.Builder
 	policy, shared := map[string]string{}, map[string]bool{} // by reason: one that gave it, and whether another one did
@@ -219,7 +235,7 @@ func (t *Table) refusals() string {
 		policy[r.Refused], shared[r.Refused] = r.Policy, shared[r.Refused] || ok && was != r.Policy
 	}
 	who := func(r *Row) string {
-		if shared[r.Refused] {
+		if r.trace || shared[r.Refused] {
 			return "trace " + r.Trace
 		}
 		return r.Policy
