@@ -175,6 +175,46 @@ func TestWorse(t *testing.T) {
 	}
 }
 
+// A quarter by work has a quarter of the jobs, not of the work, and the small jobs of a workload are not lost among those of its large ones.
+func TestQuartersAreOfJobs(t *testing.T) {
+	a := advised(t, plant(t, 10, 20000, planted{0, 1, 1, 0, 0}, planted{1, 1, 2, 0, 0}, planted{2, 1, 3, 0, 0}, planted{3, 10, 1000, 0, 0}), "mean", "srpt", Loads{Recorded})
+	if want := [3]float64{1, 2, 3}; a.bounds != want {
+		t.Errorf("bounds %v, want %v", a.bounds, want)
+	}
+	for i, q := range a.quarter {
+		if int(q) != i%4 {
+			t.Errorf("job %d is in quarter %d, want %d", i, q, i%4)
+		}
+	}
+}
+
+// Nobody is said to be worse off only if it is so in each quarter and in the 90th percentile, whatever the mean over all jobs says.
+func TestWorseForNobody(t *testing.T) {
+	a := advised(t, plant(t, 40, 1000, planted{0, 10, 10, 0, 0}, planted{5, 1, 1, 0, 0}), "mean", "srpt", Loads{Recorded})
+	const none, some, tail = "worse than fair for none", "worse than fair for these quarters", "90th percentile"
+	better, worse, perhaps := stats.Interval{Mean: -0.2, Half: 0.01}, stats.Interval{Mean: 0.2, Half: 0.01}, stats.Interval{Mean: 0.2, Half: 0.3}
+	all := [quarters]stats.Interval{better, better, better, better}
+	for q := -1; q < quarters; q++ {
+		for _, effect := range []stats.Interval{better, worse, perhaps} {
+			for _, p90 := range []stats.Interval{better, worse, perhaps} {
+				a.Lines[0].Quarterly, a.Lines[0].Tail, a.Lines[0].Fair = all, p90, better
+				if q >= 0 {
+					a.Lines[0].Quarterly[q] = effect
+				}
+				got := a.worse()
+				hurt := q >= 0 && effect.Mean > 0
+				if strings.Contains(got, none) == hurt || strings.Contains(got, some) != hurt || strings.Contains(got, tail) != (p90.Mean > 0) {
+					t.Errorf("quarter %d changed by %v, the 90th percentile by %v: %s", q, effect, p90, got)
+				}
+				chance := hurt && effect == perhaps || p90 == perhaps
+				if strings.Contains(got, "may be chance") != chance {
+					t.Errorf("quarter %d changed by %v, the 90th percentile by %v: %s", q, effect, p90, got)
+				}
+			}
+		}
+	}
+}
+
 // The advice says if loads do not agree. At a low load nothing waits, and fifo is as
 // good.
 func TestLoads(t *testing.T) {
