@@ -12,7 +12,7 @@ import (
 // Sizes of a chart in its own units. Browsers scale it.
 const (
 	chartWidth, chartHeight = 480, 170
-	plotLeft, plotRight     = 34, 380 // the names of tenants are beside it
+	plotLeft, plotRight     = 40, 380 // the names of tenants are beside it
 	plotTop, plotBottom     = 10, 148
 	colours                 = 8
 )
@@ -142,14 +142,24 @@ func (s *snap) chart(title string, of func(part) int, all func(*sample) int, lea
 		}
 	}
 	slices.SortStableFunc(labels, func(a, b label) int { return int(100 * (b.y - a.y)) }) // from the bottom up
-	at := float64(plotBottom + 14)
+	const lineHeight = 14
+	at := float64(plotBottom + lineHeight)
+	for i := range labels {
+		at = min(labels[i].y+4, at-lineHeight)
+		labels[i].y = at
+	}
+	at = plotTop + 1
+	for i := len(labels) - 1; i >= 0; i-- { // where they are above the plot, from the top down
+		at = max(labels[i].y, at)
+		labels[i].y = at
+		at += lineHeight
+	}
 	for _, l := range labels {
-		at = min(l.y+4, at-14)
 		text := l.text
 		if r := []rune(text); len(r) > 12 {
 			text = string(r[:11]) + "…"
 		}
-		fmt.Fprintf(&b, `<text class="end %s" x="%d" y="%.1f">%s</text>`, l.class, plotRight+5, at, template.HTMLEscapeString(text))
+		fmt.Fprintf(&b, `<text class="end %s" x="%d" y="%.1f">%s</text>`, l.class, plotRight+5, l.y, template.HTMLEscapeString(text))
 	}
 	for i := 0; i <= 4; i++ {
 		at := s.now.Add(-samples * sampleEvery / 4 * time.Duration(4-i))
@@ -189,7 +199,7 @@ func cmpName(name string) string {
 	return name
 }
 
-// brief writes a number for an axis: "412", "12k", "1.2M".
+// brief writes a number for an axis: "412", "5,016", "12k", "1.2M".
 func brief(n int) string {
 	switch {
 	case n >= 1_000_000:
@@ -197,5 +207,5 @@ func brief(n int) string {
 	case n >= 10_000:
 		return number(float64(n)/1e3) + "k"
 	}
-	return fmt.Sprint(n)
+	return count(n)
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/live/statuspage"
 )
@@ -324,6 +326,65 @@ func TestSentence(t *testing.T) {
 			t.Errorf("etl is paused: %s", got)
 		}
 	})
+}
+
+// The sentence names who floods, whether nobody divides the slots, the weights do, or a limit holds back; and how many others wait.
+func TestSentencesOfFloods(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		policy func() (sojourn.Policy, error)
+		others []string // each submits two tasks after web
+		want   string
+	}{
+		{"no shares", func() (sojourn.Policy, error) { return fifo.New(fifo.Options{}) }, []string{"web", "etl", "research"},
+			"etl waits 10 min, and so does research: web holds 8 of 8 slots since 00:00, most of them in job 1. What would help: a policy that divides slots among tenants, such as fair, or more slots. What if there were 1 slot more?"},
+		{"many wait", func() (sojourn.Policy, error) { return fair.New(fair.Options{}) }, []string{"etl", "research", "a", "b"},
+			"etl waits 10 min, and so do 3 other tenants: web holds 8 of 8 slots, 6.4 above its share since 00:00, most of them in job 1. etl has 0 of the 1.6 it is entitled to. What would help: a limit for web, or more slots. What if there were 1 slot more?"},
+		{"a weight", func() (sojourn.Policy, error) {
+			return fair.New(fair.Options{Order: fair.Running, Pools: map[string]fair.Pool{"web": {Weight: 7}}})
+		}, []string{"etl", "etl", "research"},
+			"etl waits 10 min: web holds 6 of 8 slots, by its weight of 7, since 00:00, most of them in job 1. etl has 1, about its share of 0.9. What would help: a lower weight for web, or more slots. What if there were 1 slot more?"},
+		{"a limit", func() (sojourn.Policy, error) {
+			return fair.New(fair.Options{Pools: map[string]fair.Pool{"web": {Max: fair.Slots{0: 4}}}})
+		}, nil, "web runs 4 tasks, its limit, and 988 tasks of it wait. A higher limit would help it. 4 of 8 slots are busy, and no job waits for others."},
+		{"a limit of jobs", func() (sojourn.Policy, error) {
+			return fair.New(fair.Options{Pools: map[string]fair.Pool{"etl": {MaxJobs: 1}, "web": {Max: fair.Slots{0: 4}}}})
+		}, []string{"etl", "etl"}, "etl runs 1 job, its limit, and 2 tasks of it wait. A higher limit would help it. 6 of 8 slots are busy, and no job waits longer than 10 min."},
+		{"itself", func() (sojourn.Policy, error) { return fair.New(fair.Options{}) }, []string{"web"},
+			"web waits 10 min behind its own tasks: it has 8 of 8 slots, its share, and 986 tasks wait. Nobody else waits long. More slots would help, or fewer tasks. What if there were 1 slot more?"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				policy, err := c.policy()
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := statuspage.NewRecorder()
+				p, err := live.New(policy, live.Options{Slots: 8, Observer: r})
+				if err != nil {
+					t.Fatal(err)
+				}
+				submit(t, p, "reindex", "web", 1000, func(ctx context.Context, task live.Task) error {
+					if task.Index < 8 {
+						return lasts(time.Duration(1+task.Index)*time.Second)(ctx, task)
+					}
+					return lasts(9*time.Hour)(ctx, task)
+				})
+				if !strings.Contains(c.want, "by its weight") { // else they come before the slots are free
+					time.Sleep(10 * time.Second)
+				}
+				for _, name := range c.others {
+					submit(t, p, "j", name, 2, lasts(9*time.Hour))
+				}
+				time.Sleep(10 * time.Minute)
+				got := pageOf(t, statuspage.Handler(p, statuspage.WithRecorder(r)), "").Says
+				if got = regexp.MustCompile(`since 00:00:[01]\d`).ReplaceAllString(got, "since 00:00"); got != c.want { // samples are 10 s apart
+					t.Errorf("got  %s\nwant %s", got, c.want)
+				}
+				leavesNothing(t, p, r)
+			})
+		})
+	}
 }
 
 // atomicAsking counts how often it is asked.

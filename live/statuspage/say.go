@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -99,13 +100,30 @@ func (y *saying) waits(s *snap, slots int) {
 		y.Parts = append(y.Parts, words{Text: fmt.Sprint("Job ", s.stuck.id), Job: s.stuck.id})
 		y.add(" cannot go on: %s. ", s.stuck.err)
 	}
-	paused := ""
+	free := 0
+	for _, x := range s.st.Slots {
+		if !x.Busy && !x.Leaving {
+			free++
+		}
+	}
+	aside, even, long := "", s.even(), []*row(nil) // who waits long
 	for i := range s.tenants {
 		switch t := &s.tenants[i]; {
-		case t.Paused && t.Waiting > 0:
-			paused = fmt.Sprintf("%s is paused, and %s. ", short40(t.name), verb(t.Waiting, "task of it waits", "tasks of it wait"))
-		case t.oldestJob != 0 && !t.Paused && (poor == nil || t.poorer(poor)):
-			poor = t
+		case t.Waiting == 0:
+		case t.Paused:
+			aside = fmt.Sprintf("%s is paused, and %s. ", short40(t.name), verb(t.Waiting, "task of it waits", "tasks of it wait"))
+		case t.full(s.classes) != "":
+			if aside = fmt.Sprintf("%s runs %s, its limit, and %s. ", short40(t.name), t.full(s.classes), verb(t.Waiting, "task of it waits", "tasks of it wait")); free > 0 {
+				aside += "A higher limit would help it. "
+			}
+		case t.oldestJob == 0:
+		default:
+			if poor == nil || t.poorer(poor, even) {
+				poor = t
+			}
+			if t.oldest >= longWait {
+				long = append(long, t)
+			}
 		}
 	}
 	switch {
@@ -114,18 +132,29 @@ func (y *saying) waits(s *snap, slots int) {
 		y.add("There are no slots, so nothing runs: the program must add some.")
 		return
 	case poor == nil || poor.oldest < longWait:
-		y.quiet(s, paused, slots)
+		y.quiet(s, aside, slots)
 		return
 	}
 	y.Kind = "waits"
 	rich := s.culprit(poor)
-	free := 0
-	for _, x := range s.st.Slots {
-		if !x.Busy && !x.Leaving {
-			free++
+	fair := poor.Busy > 0 && poor.entitled >= 0 && poor.entitled-float64(poor.Busy) < 1 // a slot is not divided
+	if rich == nil && fair && float64(poor.Busy) < poor.entitled+0.5 {
+		for i := range s.tenants {
+			if t := &s.tenants[i]; t.number != poor.number && 2*t.Busy > s.all.Busy {
+				rich = t
+			}
 		}
 	}
+	alone := ""
 	y.bold(short40(poor.name) + " waits " + span4(poor.oldest))
+	switch too := slices.DeleteFunc(long, func(t *row) bool { return t == poor || t == rich }); {
+	case len(too) == 1:
+		y.add(", and so does %s", short40(too[0].name))
+	case len(too) > 1:
+		y.add(", and so do %d other tenants", len(too))
+	case rich == nil && free == 0 && aside == "":
+		alone = " Nobody else waits long."
+	}
 	job := func(what string, id sojourn.JobID) { y.Parts = append(y.Parts, words{Text: what, Job: id}) }
 	switch {
 	case free > 0:
@@ -140,28 +169,42 @@ func (y *saying) waits(s *snap, slots int) {
 		case poor.entitled >= 0:
 			y.add(", its share,")
 		}
-		y.add(" and %s. ", verb(poor.Waiting, "task waits", "tasks wait"))
+		y.add(" and %s.%s ", verb(poor.Waiting, "task waits", "tasks wait"), alone)
 	default:
 		y.add(": ")
 		y.bold(fmt.Sprintf("%s holds %d of %d slots", short40(rich.name), rich.Busy, slots))
-		if over := float64(rich.Busy) - rich.entitled; rich.entitled >= 0 && over >= 0.5 {
+		since := s.since(rich, fair)
+		switch over := float64(rich.Busy) - rich.entitled; {
+		case fair && rich.Weight > poor.Weight:
+			y.add(", by its weight of %s", number(rich.Weight))
+			if since != "" {
+				since = "," + since
+			}
+		case !fair && rich.entitled >= 0 && over >= 0.5:
 			y.add(", %s above its share", number(over))
 		}
-		y.add("%s", s.since(rich))
+		y.add("%s", since)
 		if id, n := s.most(rich); n > 1 && n*2 > rich.Busy {
 			y.add(", most of them in ")
 			job(fmt.Sprint("job ", id), id)
 		}
 		y.add(". ")
-		if poor.entitled > float64(poor.Busy) {
+		switch {
+		case fair:
+			y.add("%s has %d, about its share of %s. ", short40(poor.name), poor.Busy, number(poor.entitled))
+		case poor.entitled > float64(poor.Busy):
 			y.add("%s has %d of the %s it is entitled to. ", short40(poor.name), poor.Busy, number(poor.entitled))
 		}
 	}
-	y.add("%s", paused)
+	y.add("%s", aside)
 	switch {
 	case free > 0:
 	case rich == nil:
 		y.help(s, "More slots would help, or fewer tasks.", slots)
+	case fair && rich.Weight > poor.Weight:
+		y.help(s, fmt.Sprintf("What would help: a lower weight for %s, or more slots.", short40(rich.name)), slots)
+	case fair:
+		y.help(s, "What would help: more slots, or fewer tasks.", slots)
 	case s.sharing:
 		y.help(s, fmt.Sprintf("What would help: a limit for %s, or more slots.", short40(rich.name)), slots)
 	default:
@@ -169,11 +212,44 @@ func (y *saying) waits(s *snap, slots int) {
 	}
 }
 
+// even returns how many slots each tenant would have that has tasks, if all had as many.
+func (s *snap) even() float64 {
+	n := 0
+	for i := range s.tenants {
+		if t := &s.tenants[i]; t.Waiting+t.Busy > 0 {
+			n++
+		}
+	}
+	return float64(s.all.Busy) / float64(max(1, n))
+}
+
+// full says what a tenant runs that has reached its limit in all classes of slots, and "" of others.
+func (t *row) full(classes []sojourn.Class) string {
+	if t.jobs > 0 && t.active >= t.jobs {
+		return verb(t.active, "job", "jobs")
+	}
+	most := 0
+	for _, c := range classes {
+		if t.most[c] == 0 {
+			return ""
+		}
+		most += t.most[c]
+	}
+	if most == 0 || t.Busy < most {
+		return ""
+	}
+	return verb(t.Busy, "task", "tasks")
+}
+
 // poorer reports whether a tenant rather than another one is the one that waits: who has less than its share goes before who floods and so waits
-// longer, then who waits longer.
-func (t *row) poorer(u *row) bool {
+// longer, then who waits longer. Where nobody says what the share is, it is as much as everybody has.
+func (t *row) poorer(u *row, even float64) bool {
 	suffers := func(t *row) bool {
-		return t.oldest >= longWait && (t.Busy == 0 || float64(t.Busy) <= t.entitled-0.5) && t.entitled > 0
+		share := t.entitled
+		if share < 0 {
+			share = min(even, float64(t.Waiting+t.Busy))
+		}
+		return t.oldest >= longWait && (t.Busy == 0 || float64(t.Busy) <= share-0.5) && share > 0
 	}
 	if a, b := suffers(t), suffers(u); a != b {
 		return a
@@ -188,12 +264,12 @@ func (y *saying) help(s *snap, text string, slots int) {
 }
 
 // quiet says that nobody waits long.
-func (y *saying) quiet(s *snap, paused string, slots int) {
+func (y *saying) quiet(s *snap, aside string, slots int) {
 	late, failing := s.all.Late+s.void, s.all.Failing
-	if paused == "" && late == 0 && failing == 0 {
+	if aside == "" && late == 0 && failing == 0 {
 		y.add("All is well: ")
 	}
-	y.add("%s", paused)
+	y.add("%s", aside)
 	if s.all.oldestJob == 0 || s.all.oldest < time.Second {
 		y.add("%d of %d slots are busy, and no job waits for others.", s.all.Busy, slots)
 	} else {
@@ -233,8 +309,9 @@ func (s *snap) culprit(poor *row) (rich *row) {
 	return rich
 }
 
-// since says since when a tenant has held more than its share, or than half of what runs: "" if that is not known.
-func (s *snap) since(t *row) string {
+// since says since when a tenant has held more than its share, or than half of what runs if half is set or nobody knows its share: "" if that is not known.
+func (s *snap) since(t *row, half bool) string {
+	half = half || t.entitled < 0
 	at, whole := s.now, true
 	for i := len(s.hour) - 1; i >= 0; i-- {
 		x := &s.hour[i]
@@ -244,7 +321,7 @@ func (s *snap) since(t *row) string {
 				n = p.running
 			}
 		}
-		if t.entitled >= 0 && float64(n) < t.entitled+0.5 || t.entitled < 0 && 2*n <= x.running || n == 0 {
+		if !half && float64(n) < t.entitled+0.5 || half && 2*n <= x.running || n == 0 {
 			whole = false
 			break
 		}

@@ -67,6 +67,7 @@ type row struct {
 	oldestJob         sojourn.JobID
 	entitled          float64 // -1: nobody says
 	most              sojourn.Slots
+	jobs              int    // that may run tasks at a time; 0 is any number
 	hour, now, before window // waits: of the hour, the last quarter and what was before
 }
 
@@ -228,7 +229,7 @@ func (b *board) shares(s *snap) {
 			continue
 		}
 		s.sharing = true
-		t.Weight, t.Paused, t.most = cmp.Or(n.Weight, 1), n.Paused, n.Max
+		t.Weight, t.Paused, t.most, t.jobs = cmp.Or(n.Weight, 1), n.Paused, n.Max, n.MaxJobs
 		at[n.Name] = append(at[n.Name], t)
 	}
 	switch {

@@ -34,12 +34,17 @@ type board struct {
 	stop func() // ends the server
 }
 
-// newBoard returns a pool of 64 slots whose tenants web, etl and research have weights 3, 2 and 1, and its dashboard.
+// newBoard returns a pool under fair whose tenants web, etl and research have weights 3, 2 and 1, and its dashboard.
 func newBoard(t *testing.T, slots int, options ...statuspage.Option) *board {
 	t.Helper()
-	another := func() (core.Policy, error) {
+	return boardUnder(t, func() (core.Policy, error) {
 		return fair.New(fair.Options{Pools: map[string]fair.Pool{"web": {Weight: 3}, "etl": {Weight: 2}, "research": {Weight: 1}}})
-	}
+	}, slots, options...)
+}
+
+// boardUnder returns a pool under a policy, and its dashboard.
+func boardUnder(t *testing.T, another func() (core.Policy, error), slots int, options ...statuspage.Option) *board {
+	t.Helper()
 	policy, err := another()
 	if err != nil {
 		t.Fatal(err)
