@@ -99,7 +99,8 @@ type change struct {
 // of returns the forecast for a change. It waits for it unless ctx ends first.
 func (f *forecasts) of(ctx context.Context, c change) (*forecast.Forecast, error) {
 	if n := f.rec.tasks(); n > maxTasks {
-		return nil, &forecast.TooManyError{Tasks: n, Most: maxTasks} // the watch would look at all while the pool waits
+		// The watch would look at all while the pool waits.
+		return nil, fmt.Errorf("%s tasks are left, and this page makes one of %s at most. Ask again when fewer are left, or let the program ask Watch.Foresee", count(n), count(maxTasks))
 	}
 	return f.made.get(ctx, c, func() (*forecast.Forecast, error) {
 		q := forecast.Question{Policy: f.another, Draws: draws, MaxTasks: maxTasks, Slots: c.slots, Tasks: c.tasks, Each: c.each}

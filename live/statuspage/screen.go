@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/forecast"
+	"github.com/sojourn-sched/sojourn/live"
 )
 
 // The page. The headers of answers have the digest of the style: no part of it depends on the pool.
@@ -275,7 +277,7 @@ func (s *site) home(ctx context.Context, sc *screen, sn *snap, f filter, q *what
 		}
 	}
 	sc.Ask = q
-	if s.watch == nil || sn.all.Live == 0 { // the question leads nowhere
+	if s.watch == nil || sn.all.Live == 0 || s.board.rec.tasks() > maxTasks { // the question leads nowhere
 		for i := range sc.Says.Parts {
 			if p := &sc.Says.Parts[i]; len(p.To) > 6 && p.To[:6] == "slots=" {
 				sc.Says.Parts = slices.Delete(slices.Clone(sc.Says.Parts), i, i+1)
@@ -345,6 +347,10 @@ func (sc *screen) list(sn *snap, f filter, l *list) {
 			sc.Empty = "No job waits: something of each one runs."
 		case sn.all.Live > 0:
 			sc.Empty = "No job is in this state."
+		case errors.Is(sn.st.Err, live.ErrStandby):
+			sc.Empty = "This process has no job: the one that leads has them."
+		case sn.st.Closed || sn.st.Err != nil && !errors.Is(sn.st.Err, live.ErrStalled):
+			sc.Empty = "No job is left."
 		default:
 			sc.Empty = "There is no job: submit one."
 		}

@@ -32,7 +32,7 @@ func pools(of map[string]fair.Pool) func() (core.Policy, error) {
 // long is longer than a test takes, so that what is looked at stays.
 const long = 24 * time.Hour
 
-// Worlds are floods of several kinds. They stand still after 20 minutes, however slow the machine is.
+// Worlds are floods of several kinds. They stand still after ten minutes, however slow the machine is.
 var worlds = []world{
 	{"large-job", pools(nil), func(b *board) {
 		b.submit("reindex", "web", 5000, long, 0)
@@ -133,7 +133,7 @@ func TestDashboardOfFloods(t *testing.T) {
 		all.Go(func() { w.flood(boards[i]) })
 	}
 	all.Wait()
-	time.Sleep(20 * time.Minute / speed)
+	time.Sleep(12 * time.Minute / speed)
 	for i, w := range worlds {
 		b := boards[i].look(t, "", view{1280, 800, false})
 		b.until(fmt.Sprintf("%s says %s instead of %q", w.name, w.says, b.text("#says")), fmt.Sprintf("new RegExp(%q).test(document.getElementById('says').textContent)", w.says))

@@ -46,6 +46,9 @@ func TestNothingIsCutOff(t *testing.T) {
 					}
 				}
 				b.readable()
+				if v == usual {
+					b.accessible()
+				}
 				b.shot(strings.TrimPrefix(t.Name(), "TestNothingIsCutOff/"))
 			})
 		}
@@ -191,46 +194,75 @@ func TestTablesSort(t *testing.T) {
 	}
 }
 
-// Tab reaches everything that can be clicked, where it is can be seen, and each has a name for screen readers.
-func TestKeyboard(t *testing.T) {
-	b := openReport(t, sojourn(t, "compare", "--sample", "-p", "default,fifo"), usual)
-	want := value[int](b, `document.querySelectorAll('button, select, input, canvas, .scroll[tabindex], summary').length`)
+// reach presses Tab until it has been everywhere that can be clicked or typed into: it reaches all, and where it is can be seen.
+func (b *tab) reach() (n int) {
+	b.Helper()
+	const places = `[...document.querySelectorAll('a[href], button, select, input:not([type=hidden]), canvas, .scroll[tabindex], summary')].filter(e => e.checkVisibility())`
+	n = value[int](b, places+`.length`)
+	b.run(`document.activeElement.blur()`)
 	seen := map[string]bool{}
-	for range want + 1 {
-		b.press(kb.Tab)
+	for range n + 1 {
+		do(b, "press Tab", chromedp.KeyEvent(kb.Tab))
 		at := value[string](b, `(() => {
 			const e = document.activeElement, s = getComputedStyle(e);
 			if (e === document.body) return '';
 			if (s.outlineStyle === 'none' || parseFloat(s.outlineWidth) < 2) return 'no outline: ' + e.outerHTML.slice(0, 60);
-			return [...document.querySelectorAll('*')].indexOf(e) + '';
+			return `+places+`.indexOf(e) + '';
 		})()`)
 		if strings.HasPrefix(at, "no outline") {
-			t.Error(at)
+			b.Error(at)
 		}
 		if at != "" {
 			seen[at] = true
 		}
 	}
-	if len(seen) != want {
-		t.Errorf("Tab reaches %d of %d places", len(seen), want)
+	if len(seen) != n {
+		b.Errorf("Tab reaches %d of %d places", len(seen), n)
 	}
-	roles := 0
+	return n
+}
+
+// accessible checks what screen readers need: each thing that they name has a name, ids are unique, there is one main part and one heading of the first
+// rank, everything is in a part of the page, parts of one kind have different names, and rows of tables have heads.
+func (b *tab) accessible() (named int) {
+	b.Helper()
+	if bad := value[[]string](b, `(() => {
+		const bad = [], all = s => [...document.querySelectorAll(s)], twice = list => list.filter((x, i) => list.indexOf(x) !== i);
+		if (!document.documentElement.lang || !document.title) bad.push('no language or title');
+		for (const s of ['main', 'h1']) if (all(s).length !== 1) bad.push(all(s).length + ' elements ' + s);
+		for (const id of twice(all('[id]').map(e => e.id))) bad.push('two elements are #' + id);
+		for (const e of all('[tabindex]')) if (e.tabIndex > 0) bad.push('tabindex of ' + e.outerHTML.slice(0, 60));
+		for (const e of document.body.querySelectorAll('*')) if ([...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) && e.checkVisibility() && !e.closest('main, header, footer, nav, .skip, [role=status]')) bad.push('in no part: ' + e.outerHTML.slice(0, 60));
+		for (const n of twice(all('nav, section[aria-label], section[aria-labelledby], [role=region]').filter(e => e.checkVisibility()).map(e => e.ariaLabel || document.getElementById(e.getAttribute('aria-labelledby'))?.textContent))) bad.push('two parts are called ' + n);
+		for (const t of all('table')) if (!t.querySelector('th')) bad.push('a table has no heads: ' + t.textContent.slice(0, 40));
+		for (const e of all('[aria-labelledby], [aria-describedby], [aria-controls]')) for (const a of ['aria-labelledby', 'aria-describedby', 'aria-controls']) for (const id of (e.getAttribute(a) ?? '').split(' ')) if (id && !document.getElementById(id)) bad.push(a + ' leads nowhere: ' + id);
+		return bad;
+	})()`); len(bad) > 0 {
+		b.Errorf("not accessible:\n%s", strings.Join(bad, "\n"))
+	}
 	for _, n := range call(b, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes {
 		if n.Ignored || n.Role == nil {
 			continue
 		}
-		switch role := string(n.Role.Value); strings.Trim(role, `"`) {
-		case "button", "combobox", "textbox", "image", "img", "region", "figure", "table", "columnheader":
-			roles++
+		switch role := strings.Trim(string(n.Role.Value), `"`); role {
+		case "button", "link", "combobox", "textbox", "searchbox", "spinbutton", "image", "img", "region", "figure", "table", "columnheader", "DisclosureTriangle":
+			named++
 			if name := ""; n.Name != nil {
-				if name = strings.Trim(string(n.Name.Value), `" `); name == "" && strings.Trim(role, `"`) != "table" && strings.Trim(role, `"`) != "figure" {
-					t.Errorf("a %s has no name", role)
+				if name = strings.Trim(string(n.Name.Value), `" `); name == "" && role != "table" && role != "figure" {
+					b.Errorf("a %s has no name", role)
 				}
 			}
 		}
 	}
-	if roles < want {
-		t.Errorf("screen readers see %d things, want at least %d", roles, want)
+	return named
+}
+
+// The keyboard reaches all of a report, and screen readers name it.
+func TestKeyboard(t *testing.T) {
+	b := openReport(t, sojourn(t, "compare", "--sample", "-p", "default,fifo"), usual)
+	want := b.reach()
+	if named := b.accessible(); named < want {
+		t.Errorf("screen readers see %d things, want at least %d", named, want)
 	}
 }
 

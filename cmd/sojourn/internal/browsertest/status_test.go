@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -110,7 +111,7 @@ func (b *board) flood() {
 		time.Sleep(5 * time.Minute / speed)
 	}
 	time.Sleep(3 * time.Minute / speed)
-	b.submit("search-reindex", "web", 300, 50*time.Minute, 0)
+	b.submit("search-reindex", "web", 300, 5*time.Hour, 0) // longer than a test takes
 	b.fails("export-ledger", "etl", "exit status 137: out of memory\nat line 7")
 	time.Sleep(6 * time.Minute / speed)
 	b.submit(strings.Repeat("a-long-name-", 17)[:200], "research", 30, 5*time.Minute, 8*time.Minute)
@@ -164,6 +165,7 @@ func TestDashboardOfAFlood(t *testing.T) {
 		}
 		b.fits()
 		b.readable()
+		b.accessible()
 		if n := value[int](b, `document.querySelectorAll('img, main script').length`); n != 0 {
 			t.Errorf("%s: names made %d elements", name, n)
 		}
@@ -174,7 +176,26 @@ func TestDashboardOfAFlood(t *testing.T) {
 			}
 		}
 		b.window("dashboard-" + name)
+		if name == "wide" {
+			b.run(`document.documentElement.style.filter = 'grayscale(1)'`)
+			b.window("dashboard-grey")
+			b.run(`document.documentElement.style.filter = ''`)
+		}
 		b.shot("dashboard-whole-" + name)
+		if name == "wide-dark" { // on paper it is dark on white, nothing is to be clicked, and nothing is cut off
+			call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 703, Height: 1032, DeviceScaleFactor: 1})
+			call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+			b.settle()
+			if ground, ink := value[string](b, `getComputedStyle(document.body).backgroundColor`), value[string](b, `getComputedStyle(document.body).color`); ground != "rgb(255, 255, 255)" || ink != "rgb(27, 31, 36)" {
+				t.Errorf("on paper, %s on %s", ink, ground)
+			}
+			if n := value[int](b, `[...document.querySelectorAll('button, input, select')].filter(e => e.checkVisibility()).length`); n != 0 {
+				t.Errorf("%d fields and buttons are printed", n)
+			}
+			b.fits()
+			b.readable()
+			b.shot("dashboard-print")
+		}
 		b.leave()
 	}
 }
@@ -253,43 +274,49 @@ func TestDashboardBehindAProxy(t *testing.T) {
 	b.leave()
 }
 
-// Each state has a sentence that says what to do, and no table is empty.
-func TestDashboardStates(t *testing.T) {
-	check := func(b *tab, name, want string) {
-		t.Helper()
-		if got := b.text("main"); !strings.Contains(got, want) {
-			t.Errorf("%s: want %q in %s", name, want, got)
-		}
-		if n := value[int](b, `[...document.querySelectorAll('table')].filter(t => !t.tBodies[0] || !t.tBodies[0].rows.length).length`); n != 0 {
-			t.Errorf("%s: %d tables are empty", name, n)
-		}
-		b.fits()
-		b.readable()
-		b.window("state-" + name)
-		b.leave()
+// state checks the page of a state: it says what to do, and no table is empty.
+func (b *tab) state(name, want string) {
+	b.Helper()
+	if got := b.text("main"); !strings.Contains(got, want) {
+		b.Errorf("%s: want %q in %s", name, want, got)
 	}
+	if n := value[int](b, `[...document.querySelectorAll('table')].filter(t => !t.tBodies[0] || !t.tBodies[0].rows.length).length`); n != 0 {
+		b.Errorf("%s: %d tables are empty", name, n)
+	}
+	b.fits()
+	b.readable()
+	b.accessible()
+	b.window("state-" + name)
+	b.leave()
+}
+
+// Each state has a sentence that says what to do.
+func TestDashboardStates(t *testing.T) {
 	v, phone := view{1280, 800, false}, view{390, 844, true}
 	empty := newBoard(t, 4)
-	check(empty.look(t, "", v), "empty", "Idle: 4 of 4 slots are free. No job has come yet: submit one.")
-	check(empty.look(t, "?slots=x&state=all&q=abc", phone), "wrong", `slots="x": want a number from -10000 to 10000`)
-	check(empty.look(t, "job/77", v), "no-job", "Job 77 is not live")
+	empty.look(t, "", v).state("empty", "Idle: 4 of 4 slots are free. No job has come yet: submit one.")
+	empty.look(t, "?slots=x&state=all&q=abc", phone).state("wrong", `slots="x": want a number from -10000 to 10000`)
+	empty.look(t, "job/77", v).state("no-job", "Job 77 is not live")
 	if err := empty.submit("build", "web", 1, time.Minute, 0).Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(1100 * time.Millisecond) // a snapshot is kept for a second
-	check(empty.look(t, "?state=ended", v), "idle", "The last job, build, ended at ")
+	empty.look(t, "?state=ended", v).state("idle", "The last job, build, ended at ")
 	if err := empty.pool.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(1100 * time.Millisecond)
-	check(empty.look(t, "", v), "closed", "The pool is closed, and no job is left.")
+	empty.look(t, "", v).state("closed", "The pool is closed, and no job is left.")
 
 	large := newBoard(t, 4)
 	for range 3 {
 		large.submit("large", "web", 10_000, 24*time.Hour, 0)
 	}
-	check(large.look(t, "?slots=8", v), "no-forecast", "There is no forecast: ")
+	large.look(t, "?slots=8", v).state("no-forecast", "There is no forecast: 30,000 tasks are left, and this page makes one of 20,000 at most. Ask again when fewer are left")
 	b := large.look(t, "", phone)
+	if says := b.text("#says"); strings.Contains(says, "What if") {
+		t.Errorf("a question that has no answer: %s", says)
+	}
 	b.until("it is live", `document.getElementById('status').textContent === 'live'`)
 	large.stop()
 	b.until("the loss is told", `document.getElementById('status').textContent.startsWith('Not renewed since ')`)
@@ -335,6 +362,7 @@ func TestDashboardWhatIf(t *testing.T) {
 		}
 		b.fits()
 		b.readable()
+		b.accessible()
 		b.window("whatif-" + name)
 		b.leave()
 	}
@@ -367,7 +395,14 @@ func TestDashboardOfAJob(t *testing.T) {
 		}
 		b.fits()
 		b.readable()
+		b.accessible()
 		b.window("job-" + name)
+		b.leave()
+	}
+	for _, page := range []string{"", path} {
+		b := pool.look(t, page, view{1280, 800, false})
+		b.click("#pause") // what comes and goes is not where it was
+		b.reach()
 		b.leave()
 	}
 	b := pool.look(t, path, view{1280, 800, false})

@@ -10,9 +10,9 @@ import (
 // longestBar is how many characters a bar has at most.
 const longestBar = 40
 
-// Bars returns a line for each name: the name, its number, and a bar as long as the number is beside the greatest. A name that is
+// Bars returns a line for each name: the name, its number with the unit, and a bar as long as the number is beside the greatest. A name that is
 // wider than a third of the line is cut. There is no line where a number is negative or not known, or all are 0.
-func Bars(names []string, values []float64) string {
+func Bars(names []string, values []float64, unit string) string {
 	cells, shown := Column(values), make([]string, len(names))
 	greatest, first, second := 0.0, 0, 0
 	for i, v := range values {
@@ -30,10 +30,10 @@ func Bars(names []string, values []float64) string {
 		return ""
 	}
 	var b strings.Builder
-	room := max(0, min(longestBar, Width()-first-second-6))
+	room := max(0, min(longestBar, Width()-first-second-utf8.RuneCountInString(unit)-7))
 	for i, v := range values {
 		bar := strings.Repeat("▇", int(math.Round(v/greatest*float64(room))))
-		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-*s  %*s  %s", first, shown[i], second, cells[i], bar), " ") + "\n")
+		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-*s  %*s %s  %s", first, shown[i], second, cells[i], unit, bar), " ") + "\n")
 	}
 	return b.String()
 }

@@ -126,7 +126,7 @@ func (r *Comparison) bars() string {
 	for i, res := range r.Results {
 		values[i] = meanSojourn(res)
 	}
-	return format.Bars(r.table().Names, values)
+	return format.Bars(r.table().Names, values, "s")
 }
 
 // floats returns a column of numbers.

@@ -45,7 +45,7 @@ func (r *Repetition) Write(w io.Writer) error {
 		for i := range mean {
 			values[i] = mean[i].Mean
 		}
-		blocks = append([]string{verdict + format.Bars(main.Names, values)}, blocks...)
+		blocks = append([]string{verdict + format.Bars(main.Names, values, "s")}, blocks...)
 	}
 	if text := LeftOver(r.Samples); text != "" {
 		blocks = append(blocks, text)
