@@ -38,20 +38,25 @@ func unzipped(from io.Reader) (*bufio.Reader, error) {
 		}
 		in = bufio.NewReaderSize(z, 1<<16)
 	}
-	switch mark, _ := in.Peek(4); {
+	switch mark, _ := in.Peek(512); {
 	case bytes.HasPrefix(mark, []byte("\ufeff")):
 		in.Discard(3)
-	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
+	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")), len(mark) > 1 && (mark[0] == 0) != (mark[1] == 0):
 		return nil, errors.New("the text is UTF-16: make it UTF-8, such as by iconv -f UTF-16 -t UTF-8, or save it as CSV UTF-8")
-	case string(mark) == "PAR1":
+	case bytes.HasPrefix(mark, []byte("PAR1")):
 		return nil, errors.New("this is Parquet: export the table as CSV")
-	case string(mark) == "PK\x03\x04":
+	case bytes.HasPrefix(mark, []byte("PK\x03\x04")):
 		return nil, errors.New("this is a zip archive or a spreadsheet: unpack it, or export the sheet as CSV")
+	case bytes.HasPrefix(mark, []byte("LZ4Block")), bytes.HasPrefix(mark, []byte("\x82SNAPPY")):
+		return nil, errors.New("the file is compressed as only Spark reads it: write it with spark.eventLog.compress=false, or with spark.eventLog.compression.codec=zstd")
 	default:
 		for _, z := range [...]struct{ magic, program string }{{"\x28\xb5\x2f\xfd", "zstd"}, {"\xfd7zX", "xz"}, {"BZh", "bzip2"}} {
 			if bytes.HasPrefix(mark, []byte(z.magic)) {
 				return nil, fmt.Errorf("the file is compressed by %s: give %[1]s -dc FILE | sojourn convert ... -", z.program)
 			}
+		}
+		if first, _, _ := bytes.Cut(mark, []byte("\n")); bytes.IndexByte(first, 0) >= 0 {
+			return nil, errors.New("this is no text: export the table as CSV, or the log as text")
 		}
 	}
 	return in, nil
@@ -101,6 +106,9 @@ func newCells(in *bufio.Reader, separator rune, quotes bool) (*cells, error) {
 		}
 		return nil, &placed{1, 1, errors.New("the file is empty: the first row must name the columns")}
 	}
+	if i := bytes.IndexByte(start, '\r'); i >= 0 && len(bytes.TrimRight(start, "\r")) > i && bytes.IndexByte(start, '\n') < 0 {
+		return nil, &placed{1, i + 1, errors.New("the lines end in CR without LF: make it LF, such as by tr '\\r' '\\n'")}
+	}
 	first, _, _ := bytes.Cut(bytes.TrimLeft(start, "\r\n"), []byte("\n"))
 	if separator == 0 {
 		separator = ','
@@ -133,11 +141,37 @@ func newCells(in *bufio.Reader, separator rune, quotes bool) (*cells, error) {
 
 func (c *cells) titles() []string { return c.head }
 
+// unnamed says what helps if the first row does not look like titles.
+func (c *cells) unnamed() string {
+	const must = "; the first row must name the columns"
+	if len(c.head) <= 2 {
+		return must + ": remove lines before it; --separator says what is between cells"
+	}
+	for _, title := range c.head {
+		if _, ok := number(title, false); ok {
+			return must
+		}
+	}
+	return ""
+}
+
+// rule reports whether the row is a line of a table for people, such as ---+---.
+func (c *cells) rule() bool {
+	return slices.ContainsFunc(c.row, func(text string) bool {
+		return strings.Contains(text, "---") || strings.Contains(text, "===")
+	}) && strings.Trim(strings.Join(c.row, ""), "-=+ ") == ""
+}
+
 // next moves to the next row. The titles may come again, where files were put together, and empty cells behind the last one do not count.
 func (c *cells) next() error {
 	for again := true; again; again = c.head != nil && slices.EqualFunc(c.row, c.head, func(text, title string) bool { return strings.TrimSpace(text) == title }) {
 		if err := c.read(); err != nil {
 			return err
+		}
+		for c.head != nil && c.rule() {
+			if err := c.read(); err != nil {
+				return err
+			}
 		}
 		for c.head != nil && len(c.row) > c.width && c.row[len(c.row)-1] == "" {
 			c.row = c.row[:len(c.row)-1]

@@ -44,6 +44,13 @@ type sparkStage struct {
 	Parents []int `json:"Parent IDs"`
 }
 
+// A sparkApp is an application in the making. Its log may be several files, of which only the first begins an application.
+type sparkApp struct {
+	start        sparkEvent
+	order        []*sparkJob
+	jobs, stages map[int]*sparkJob
+}
+
 // A sparkJob is a job in the making.
 type sparkJob struct {
 	*logged
@@ -69,17 +76,18 @@ func (r *tableReader) readSpark(from io.Reader, file string) error {
 	}
 	l := &lines{in: text}
 	r.table, r.file = &table{}, file
-	var app sparkEvent
-	var order []*sparkJob
-	jobs, stages := map[int]*sparkJob{}, map[int]*sparkJob{}
+	if r.app.jobs == nil {
+		r.app = newSparkApp()
+	}
 	for {
 		line, err := l.next()
 		if err == io.EOF {
-			break
+			return nil
 		}
 		if err != nil {
 			return in(file, err)
 		}
+		app := &r.app
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
@@ -100,10 +108,13 @@ func (r *tableReader) readSpark(from io.Reader, file string) error {
 		}
 		switch e.Event {
 		case "SparkListenerApplicationStart":
-			app = e
+			if err := r.endSpark(); err != nil {
+				return err
+			}
+			app.start = e
 		case "SparkListenerJobStart":
-			if jobs[e.Job] != nil {
-				return fault("job %d starts a second time: give the logs of several applications as several files", e.Job)
+			if app.jobs[e.Job] != nil {
+				return fault("job %d starts a second time: the log of an application begins with SparkListenerApplicationStart", e.Job)
 			}
 			if len(e.Stages) > 1<<16 {
 				return fault("more than %d stages in a job", 1<<16)
@@ -119,36 +130,43 @@ func (r *tableReader) readSpark(from io.Reader, file string) error {
 				Site  string `json:"callSite.short"`
 			}
 			json.Unmarshal(e.Properties, &p) // what is of another kind says nothing
-			j.name = app.Name
+			j.name = app.start.Name
 			for _, text := range []string{p.Text, p.Site} {
 				if text != "" && utf8.ValidString(text) {
-					j.name = app.Name + "/" + short(text)
+					j.name = app.start.Name + "/" + short(text)
 					break
 				}
 			}
-			j.pool = map[string]string{"queue": p.Pool, "user": app.User, "group": p.Group}[r.options.Pool]
-			jobs[e.Job] = j
-			order = append(order, j)
+			j.pool = map[string]string{"queue": p.Pool, "user": app.start.User, "group": p.Group}[r.options.Pool]
+			app.jobs[e.Job] = j
+			app.order = append(app.order, j)
 			for _, s := range e.Stages {
-				if stages[s.ID] == nil {
-					stages[s.ID] = j // a later job that needs the stage finds its output
+				if app.stages[s.ID] == nil {
+					app.stages[s.ID] = j // a later job that needs the stage finds its output
 				}
 			}
 		case "SparkListenerJobEnd":
-			if j := jobs[e.Job]; j != nil {
+			if j := app.jobs[e.Job]; j != nil {
 				j.ended = true
 			}
 		case "SparkListenerTaskEnd":
-			if err := r.sparkTask(&e, stages[e.Stage]); err != nil {
+			if err := r.sparkTask(&e, app.stages[e.Stage]); err != nil {
 				return fault("%v", err)
 			}
 		}
 	}
-	for _, j := range order {
+}
+
+func newSparkApp() sparkApp { return sparkApp{jobs: map[int]*sparkJob{}, stages: map[int]*sparkJob{}} }
+
+// endSpark adds the jobs of an application.
+func (r *tableReader) endSpark() error {
+	for _, j := range r.app.order {
 		if err := r.addSpark(j); err != nil {
 			return err
 		}
 	}
+	r.app = newSparkApp()
 	return nil
 }
 

@@ -166,6 +166,7 @@ type tableReader struct {
 	empty   Columns  // that --columns names, and no row has a value in
 	members []string // of the first record in JSON, if no row became a job
 	busy    busy
+	app     sparkApp
 }
 
 // The most tasks of a job.
@@ -185,6 +186,7 @@ func (f *Conversion) readTables(in []Input, speed float64, stats *trace.Stats) i
 				err = read(file.Reader, file.Name)
 			}
 		}
+		err = cmp.Or(err, r.endSpark())
 		f.notes = r.notes()
 		if err != nil {
 			yield(nil, err)
@@ -320,7 +322,7 @@ func (r *tableReader) beginCells(text *bufio.Reader, list []table) error {
 	ready, err := r.bind()
 	r.steps = r.steps || err == nil && ready == nil && r.guesses() && strings.HasSuffix(r.likely(c.head), " sacct")
 	if err == nil && ready != nil {
-		err = fmt.Errorf("%w%s", ready, r.likely(c.head))
+		err = fmt.Errorf("%w%s%s", ready, r.likely(c.head), c.unnamed())
 	}
 	if err != nil {
 		return &placed{1, 1, err}

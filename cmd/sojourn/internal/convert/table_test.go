@@ -124,6 +124,17 @@ func TestMessagesOfLogs(t *testing.T) {
 		{"batsim", "{\"jobs\": [{\"id\":1,\"subtime\":0,\"res\":1,\"profile\":\"q\"}], \"profiles\": {}}", Conversion{}, "log:1:11: there is no profile \"q\""},
 		{"batsim", "{\"jobs\": [{\"id\":1,\"subtime\":0,\"res\":1,\"profile\":\"q\"}], \"profiles\": {\"q\":{\"type\":\"composed\",\"seq\":[\"q\",\"q\"]}}}", Conversion{}, "made of each other without end"},
 		{"spark", "[]", Conversion{}, "log:1:1: want an event log of Spark"},
+		{"spark", "LZ4Block\x16", Conversion{}, "log:1:1: the file is compressed as only Spark reads it: write it with spark.eventLog.compress=false"},
+		{"csv", "a\x00r\x00,\x00", Conversion{}, "log:1:1: the text is UTF-16"},
+		{"csv", "SQLite format 3\x00\x10", Conversion{}, "log:1:1: this is no text: export the table as CSV"},
+		{"csv", "arrival,duration\r1,2\r", Conversion{}, "log:1:17: the lines end in CR without LF: make it LF, such as by tr"},
+		{"csv", "# of 2026\narrival,duration\n1,2\n", Conversion{}, "the first row must name the columns: remove lines before it; --separator says"},
+		{"csv", "sep=;\narrival;duration\n1;2\n", Conversion{}, "the first row must name the columns: remove lines before it; --separator says"},
+		{"csv", "1,2,3\n4,5,6\n", Conversion{}, "there are \"1\", \"2\", \"3\"; the first row must name the columns"},
+		{"csv", "arrival;duration\n1;2,5\n1;1.000,5\n", Conversion{}, "log:3:3: duration: want a number of s, found \"1.000,5\"; a comma is the decimal point here, and nothing stands between thousands"},
+		{"csv", "arrival,duration\n1,\"1,234\"\n", Conversion{}, "a comma is the decimal point only between semicolons: see --separator; nothing stands between thousands"},
+		{"sacct", "JobID|Submit|Start|End|AllocCPUS\n1|2026-03-01T09:00:00|2026-03-01T09:00:00|2026-03-01T09:01:00|4K\n", Conversion{}, "log:2:63: tasks: want a number, found \"4K\"; sacct --noconvert writes it in full"},
+		{"csv", "arrival,duration,name\n1,2,-\n---,---\n3,x,b\n", Conversion{}, "log:4:3: duration: want a number of s, found \"x\""},
 		{"spark", "{}\n{\"Event\":\"SparkListenerJobEnd\",\n", Conversion{}, "log:2:"},
 	} {
 		tc.f.From = tc.from

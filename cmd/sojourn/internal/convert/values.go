@@ -57,11 +57,7 @@ func nanoseconds(text, unit string, comma bool) (int64, error) {
 	}
 	v, ok := number(text, comma)
 	if !ok {
-		hint := ""
-		if strings.Contains(text, ",") {
-			hint = "; a comma is the decimal point only between semicolons: see --separator"
-		}
-		return 0, fmt.Errorf("want a number of %s, found %q%s", unit, short(text), hint)
+		return 0, fmt.Errorf("want a number of %s, found %q%s", unit, short(text), commaHint(text, comma))
 	}
 	v.Mul(v, new(big.Rat).SetInt64(factor))
 	twice := new(big.Int).Mul(v.Num(), big.NewInt(2))
@@ -71,6 +67,17 @@ func nanoseconds(text, unit string, comma bool) (int64, error) {
 		return 0, fmt.Errorf("%q is out of range: a time is at most 292 years", short(text))
 	}
 	return twice.Int64(), nil
+}
+
+// commaHint says what helps if a number has a comma.
+func commaHint(text string, comma bool) string {
+	switch {
+	case !strings.Contains(text, ","):
+		return ""
+	case comma:
+		return "; a comma is the decimal point here, and nothing stands between thousands"
+	}
+	return "; a comma is the decimal point only between semicolons: see --separator; nothing stands between thousands"
 }
 
 // dateForms are the forms of dates of each unit. Fractions of seconds may follow the seconds in all of them.
@@ -152,7 +159,7 @@ func (r *tableReader) length(text, unit string) (int64, error) {
 	}
 	d, err := time.ParseDuration(strings.ReplaceAll(text, " ", ""))
 	if err != nil {
-		return 0, fmt.Errorf("want a length of time such as 90s, 1h30m or 1-02:03:04 (days-hours:minutes:seconds), found %q", short(text))
+		return 0, fmt.Errorf("want a length of time such as 90s, 1h30m or 1-02:03:04 (days-hours:minutes:seconds), found %q%s", short(text), commaHint(text, r.comma))
 	}
 	return int64(d), nil
 }
@@ -288,7 +295,11 @@ func (r *tableReader) amount(text, unit string) (*big.Rat, error) {
 	}
 	v, ok := number(text, r.comma)
 	if !ok {
-		return nil, fmt.Errorf("want a number, found %q", short(text))
+		hint := commaHint(text, r.comma)
+		if r.options.From == "sacct" && strings.Trim(text, "0123456789.") != "" && strings.Trim(text, "0123456789.KMGT") == "" {
+			hint = "; sacct --noconvert writes it in full"
+		}
+		return nil, fmt.Errorf("want a number, found %q%s", short(text), hint)
 	}
 	return v.Quo(v, new(big.Rat).SetInt64(factor)), nil
 }
