@@ -13,7 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/research/baseline"
 )
 
-func ExampleRecorder() {
+func ExampleNewRecorder() {
 	w := history.NewWriter(os.Stdout)
 	w.Header("policy", "fifo")
 	fifo, err := fifo.New(fifo.Options{})

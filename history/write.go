@@ -79,31 +79,31 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// A Recorder is a policy that records the calls of another one. It decides
-// nothing, and hides none of the optional interfaces. Two kinds of call bypass the
-// record, so a recorded run must not make them: calls of the other policy itself,
-// and UnmarshalBinary of its Snapshotter.
-type Recorder struct {
+// A recorder is a policy that records the calls of another one.
+type recorder struct {
 	p sojourn.Policy
 	w *Writer
 }
 
-// NewRecorder returns a policy that does what p does and writes it to w.
-func NewRecorder(p sojourn.Policy, w *Writer) *Recorder { return &Recorder{p, w} }
+// NewRecorder returns a policy that does what p does and writes the calls of Observe and Assign to w. It decides
+// nothing, and hides none of the optional interfaces. Two kinds of call bypass the
+// record, so a recorded run must not make them: calls of p itself,
+// and UnmarshalBinary of its Snapshotter.
+func NewRecorder(p sojourn.Policy, w *Writer) sojourn.Policy { return &recorder{p, w} }
 
 // Observe implements [sojourn.Policy].
-func (r *Recorder) Observe(ev sojourn.Event) error {
+func (r *recorder) Observe(ev sojourn.Event) error {
 	err := r.p.Observe(ev)
 	r.w.Event(ev, err)
 	return err
 }
 
 // Assign implements [sojourn.Policy].
-func (r *Recorder) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+func (r *recorder) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	a, ok := r.p.Assign(id)
 	r.w.Assign(id, a, ok)
 	return a, ok
 }
 
 // Unwrap returns the policy that is recorded; see [sojourn.As].
-func (r *Recorder) Unwrap() sojourn.Policy { return r.p }
+func (r *recorder) Unwrap() sojourn.Policy { return r.p }

@@ -50,16 +50,14 @@ type World struct {
 	slots  []*slot
 	ranked bool // there is one class, so one ranking is right
 
-	poolTurn    map[poolClass]int // by assignments and arrivals so far
-	turns       int
-	poolWas     map[poolClass]int // poolTurn when it last began to run something
-	poolOwes    map[poolClass]bool
-	started     map[*Job]map[sojourn.Class]int
-	startedOwed map[*Job]map[sojourn.Class]bool
-	attained    map[*Job]time.Duration
-	owed        map[*Job][]time.Duration // of an attempt that failed and is not charged yet
-	tries       map[sojourn.TaskID]uint32
-	seq         int
+	poolTurn map[poolClass]int // by assignments and arrivals so far
+	turns    int
+	poolWas  map[poolClass]int // poolTurn when it last began to run something
+	poolOwes map[poolClass]bool
+	attained map[*Job]time.Duration
+	owed     map[*Job][]time.Duration // of an attempt that failed and is not charged yet
+	tries    map[sojourn.TaskID]uint32
+	seq      int
 }
 
 type slot struct {
@@ -88,10 +86,6 @@ func (w *World) Running(j *Job, c sojourn.Class) (n int) {
 	}
 	return n
 }
-
-// Started returns the number of attempts of j that were started on slots of class c, without those
-// that are not charged: see [sojourn.Cause].
-func (w *World) Started(j *Job, c sojourn.Class) int { return w.started[j][c] }
 
 // Remaining returns the sum of the estimates of the unfinished tasks of j.
 func (w *World) Remaining(j *Job) (sum time.Duration) {
@@ -164,14 +158,12 @@ type Options struct {
 // [sojourn.Explainer] must agree. Phases need others if p supports that. p must be new.
 func Check(t *rapid.T, p sojourn.Policy, opts Options, before func(w *World, c sojourn.Class, a, b *Job) bool) {
 	w := &World{
-		poolTurn:    map[poolClass]int{},
-		poolWas:     map[poolClass]int{},
-		poolOwes:    map[poolClass]bool{},
-		started:     map[*Job]map[sojourn.Class]int{},
-		startedOwed: map[*Job]map[sojourn.Class]bool{},
-		owed:        map[*Job][]time.Duration{},
-		attained:    map[*Job]time.Duration{},
-		tries:       map[sojourn.TaskID]uint32{},
+		poolTurn: map[poolClass]int{},
+		poolWas:  map[poolClass]int{},
+		poolOwes: map[poolClass]bool{},
+		owed:     map[*Job][]time.Duration{},
+		attained: map[*Job]time.Duration{},
+		tries:    map[sojourn.TaskID]uint32{},
 	}
 	observe := func(ev sojourn.Event) {
 		ev.At = w.Now
@@ -236,7 +228,6 @@ func (w *World) arrive(t *rapid.T, opts Options, needs bool, observe func(sojour
 		}
 	}
 	w.Jobs = append(w.Jobs, j)
-	w.started[j], w.startedOwed[j] = map[sojourn.Class]int{}, map[sojourn.Class]bool{}
 }
 
 func (w *World) end(t *rapid.T, observe func(sojourn.Event)) {
@@ -278,7 +269,6 @@ func (w *World) end(t *rapid.T, observe func(sojourn.Event)) {
 func (w *World) charge(s *slot, ev *sojourn.Event, held time.Duration) {
 	j, of := s.job, poolClass{s.job.Spec.Pool, s.Class}
 	if ev.Kind == sojourn.TaskRefused || ev.Kind == sojourn.TaskFailed && ev.Cause != sojourn.CauseTask {
-		w.started[j][s.Class]--
 		w.poolTurn[of] = w.poolWas[of]
 		return
 	}
@@ -288,14 +278,6 @@ func (w *World) charge(s *slot, ev *sojourn.Event, held time.Duration) {
 			w.attained[j] += d
 		}
 		w.owed[j] = nil
-	}
-	switch owes := w.startedOwed[j][s.Class]; {
-	case failed && !owes:
-		w.started[j][s.Class]--
-		w.startedOwed[j][s.Class] = true
-	case owes:
-		w.started[j][s.Class]++
-		w.startedOwed[j][s.Class] = false
 	}
 	if failed && !w.poolOwes[of] {
 		w.poolTurn[of], w.poolOwes[of] = w.poolWas[of], true
@@ -347,7 +329,6 @@ func (w *World) assign(t *rapid.T, p sojourn.Policy, before func(w *World, c soj
 	s.job, s.task, s.attempt = want, a.Task, a.Attempt
 	want.phases[a.Task.Phase].state[a.Task.Index] = running
 	want.phases[a.Task.Phase].start[a.Task.Index] = w.Now
-	w.started[want][s.Class]++
 	w.turns++
 	of, running := poolClass{want.Spec.Pool, s.Class}, 0
 	for _, j := range w.Jobs {
