@@ -3,8 +3,11 @@ package sojourn_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -155,4 +158,60 @@ func TestPeersPage(t *testing.T) {
 	if rows != 16 {
 		t.Errorf("%d rows, want 16", rows)
 	}
+}
+
+// Each test that a document names is there. One that doc.go names is a test of its package, or of a package that the same line
+// names. A document of docs may give the beginning of names, behind -run.
+func TestNamedTestsExist(t *testing.T) {
+	name := regexp.MustCompile(`\bTest[A-Z][A-Za-z0-9]+`)
+	var docs []string
+	folders := map[string][]string{} // by test
+	err := fs.WalkDir(os.DirFS("."), ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		switch code, test := strings.CutSuffix(file, "_test.go"); {
+		case test && !strings.Contains(code, "/testdata/"):
+			text, err := os.ReadFile(file)
+			for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(text), -1) {
+				folders[m[1]] = append(folders[m[1]], path.Dir(file))
+			}
+			return err
+		case path.Base(file) == "doc.go", path.Ext(file) == ".md" && file != "CHANGELOG.md":
+			docs = append(docs, file)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, named := slices.Sorted(maps.Keys(folders)), 0
+	for _, file := range docs {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "//\t") { // an example
+				continue
+			}
+			for _, test := range name.FindAllString(line, -1) {
+				named++
+				in := folders[test]
+				at, _ := slices.BinarySearch(all, test)
+				switch begins := at < len(all) && strings.HasPrefix(all[at], test); {
+				case len(in) == 0 && !(begins && strings.Contains(line, "-run")):
+					t.Errorf("%s names %s, which is not there", file, test)
+				case path.Base(file) == "doc.go" && !slices.ContainsFunc(in, func(dir string) bool {
+					return dir == path.Dir(file) || dir != "." && strings.Contains(line, path.Base(dir))
+				}):
+					t.Errorf("%s names %s, which is in %v: say so in the same line", file, test, in)
+				}
+			}
+		}
+	}
+	if named < 300 {
+		t.Errorf("%d tests are named, want the hundreds of the documents", named)
+	}
+	t.Logf("%d names of tests", named)
 }
