@@ -26,8 +26,11 @@
 // or what a ResourceQuota allows. Cpu, memory, devices and all else that pods request count. Where nodes come and go, and other pods end,
 // the room follows (TestRoomOfNodes, TestRoomOfQuota). The room of a Job is that of the nodes whose taints NoSchedule and NoExecute its pod
 // template tolerates, or of which it requests a resource of that name, as the admission plugin ExtendedResourceToleration has it; tolerations
-// that other admission adds to pods later are not known (TestRoomOfTaintedNodes). It is that of all these nodes together: a pod that is larger than what is free on each of
-// them waits with kube-scheduler. A Job whose pods have no room lets others pass, and after a minute room is kept for it, 10
+// that other admission adds to pods later are not known (TestRoomOfTaintedNodes). Two limits bound what this costs: 64 different taints are looked at, the first
+// ones by key, value and effect, and 16 different sets of taints that Jobs tolerate. A node with only other taints counts as one without taints, and a Job with another set
+// has the room of all nodes, or of a set that is larger than its own. Beyond these limits pods may be let run that wait with kube-scheduler (TestTaintsBeyondTheLimits).
+// The room is that of all these nodes together: a pod that is larger than what is free on each of
+// them waits with kube-scheduler, too. A Job whose pods have no room lets others pass, and after a minute room is kept for it, 10
 // minutes at most (TestRoomIsKept, TestRoomIsKeptForWhoWantsIt). A Job that fits on no node, or for which there is no node or no quota at all, gets a
 // Warning event FitsNowhere (TestNoRoomAtAll, TestHugeRequests). With Config.Slots the number of pods counts instead: policies that promise deadlines, such as rtmr, need it.
 //

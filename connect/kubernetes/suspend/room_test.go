@@ -380,6 +380,42 @@ func TestRoomOfTaintedNodes(t *testing.T) {
 	w.want("and now on the other one", late, 1)
 }
 
+// Beyond 64 taints, and beyond 16 sets of taints that Jobs tolerate, more room is counted than there is, never less.
+func TestTaintsBeyondTheLimits(t *testing.T) {
+	tainted := func(w *world, n int, offers string) {
+		name := fmt.Sprintf("t%02d", n)
+		node := w.has(name, offers)
+		node.Spec.Taints = []corev1.Taint{{Key: name, Effect: corev1.TaintEffectNoSchedule}}
+		w.node(node.DeepCopy())
+	}
+	w := newWorld(t, "fifo", 0)
+	for n := range 64 {
+		tainted(w, n, "cpu=1")
+	}
+	plain := w.ask("plain", 9, "cpu=1")
+	w.want("64 taints", plain, 0)
+	tainted(w, 64, "cpu=3")
+	w.want("the 65th taint is not looked at", plain, 3)
+
+	w = newWorld(t, "fifo", 0)
+	var jobs []*batchv1.Job
+	for n := range 17 {
+		tainted(w, n, "cpu=2")
+		j := w.newJob(fmt.Sprint("job-", n), 5, 5, nil)
+		j.Spec.Template.Spec.Containers = containers("cpu=1")
+		tolerate(j, fmt.Sprintf("t%02d", n))
+		w.hear(j)
+		jobs = append(jobs, j)
+	}
+	for n, j := range jobs[:16] {
+		w.want(fmt.Sprint("set ", n), j, 2)
+	}
+	w.want("the 17th set has what is left on all nodes", jobs[16], 2)
+	tainted(w, 17, "cpu=9")
+	w.want("also on those that it does not tolerate", jobs[16], 5)
+	w.want("as no other set has", jobs[0], 2)
+}
+
 // A Job for which there is no node, or no quota, has a warning.
 func TestNoRoomAtAll(t *testing.T) {
 	for _, quota := range []bool{false, true} {
