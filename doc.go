@@ -86,8 +86,8 @@
 //
 // A decline stands until the next event or assignment. A policy may decline one slot
 // and take another one, and the start there may be what the first slot waited for. For
-// example, a job has had its turn at the map slots, a node has fewer readers, or it was
-// the turn of another class. So a driver repeats its passes over the classes until one
+// example, a job without maps has passed the map slots (rtmr with Chain), a node has fewer readers (td with
+// Strict), or another class had to be served first (fair with a Cost). So a driver repeats its passes over the classes until one
 // starts nothing. Most policies leave no slot idle on purpose; they start nothing in the
 // second pass.
 //

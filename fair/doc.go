@@ -25,7 +25,7 @@
 // # What is promised
 //
 // W(x) is the slot time of the attempts of pool x that have ended on slots of a class, without what is not charged, and w(x) its weight;
-// T(x), its tag, is W(x), and what its running attempts are thought to take, for each unit of w(x). N is the greatest number of slots of the class, c
+// T(x), its tag, is W(x), and what its running attempts are expected to take, for each unit of w(x). N is the greatest number of slots of the class, c
 // the longest time that is charged for an attempt, plus a sixteenth, and u = c/w(x) + c/w(y). r(x) are the running tasks of a job or pool on slots of the class,
 // and min(x) and max(x) its limits there.
 //
@@ -118,7 +118,7 @@
 // Once an end tells of a cost ([sojourn.Event].Cost), pools share costs instead of time: all are level at that moment; an
 // estimate, or an end that tells of no cost, then counts as what such a time has cost of late, and how long something runs does not count. A pool that begins to have something to start is level with the least
 // one that is served: idle time earns nothing, or a Credit at most. There, what runs counts by what it has held, or by four times the mean of late in its pool if that is more, but by
-// no more than it is charged: who comes does not pay for what others are wrongly thought to take. A pool that goes with its last job and comes again has the
+// no more than it is charged: who comes does not pay for what others are wrongly expected to take. A pool that goes with its last job and comes again has the
 // tag that it had, while that is ahead. With the order [Running], what Hadoop does, the measure is r/w
 // instead, and ties go to the pool that was served longest ago.
 //
@@ -263,9 +263,9 @@
 //     starts what that policy would start if k of the N slots were its own reserve;
 //   - a pool with another policy may start a task only if it runs nothing in the class;
 //
-// unless there is one live job. A slot counts as free if it is, or if what it runs was started out
-// of turn: the reserve kept a job or pool before it from starting, or that declined. So no
-// more than k slots run what was started out of turn, and all others are given by the order of the
+// unless there is one live job. A slot counts as free if it is idle, or if its task started out of turn: while an earlier
+// job or pool was held back by the reserve, or had declined. So no
+// more than k slots run tasks that started out of turn, and all others are given by the order of the
 // shares: a pool that always has jobs of many tasks gets what it would get of N-k slots, however
 // many short jobs come to others. The proof is in package kit/reserve.
 //

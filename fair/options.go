@@ -156,7 +156,7 @@ type Order uint8
 
 const (
 	// Service: of several pools, the one that has had the least service in relation to its weight.
-	// Service is slot time. A running attempt counts by what it is thought to take: its estimate,
+	// Service is slot time. A running attempt counts by what it is expected to take: its estimate,
 	// or else the mean of late in its pool. An idle pool saves up nothing. Of several jobs, the one
 	// with the fewest running tasks in relation to its weight.
 	Service Order = iota

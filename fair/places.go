@@ -13,7 +13,8 @@ func (t *tree) update(j *job, s *ledger.Side) {
 	}
 }
 
-// updateAll puts j and its pools, if they are joint, where they belong.
+// updateAll files j and its pools anew in every class. Call it if a change in one class may move them in others:
+// with a limit on jobs (recount), with costs, or with Places (ranked).
 func (t *tree) updateAll(j *job, gone bool) {
 	recounted := t.recount(j, gone)
 	if !recounted && !t.ranked {

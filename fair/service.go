@@ -14,7 +14,7 @@ import (
 
 // With the order Service, each pool has an account of package kit/flow in each class, among its
 // siblings there. An attempt is charged to all pools on its way when it starts, with the time that it is
-// thought to take, and corrected when it ends.
+// expected to take, and corrected when it ends.
 
 // A mean is what the tasks of late took and have cost in the mean: time, unless ends told of costs.
 type mean struct {
@@ -28,7 +28,7 @@ func (m *mean) add(time, cost uint64, priced bool) {
 	m.time = sfq.Near(m.time, time, m.Of)
 }
 
-// costOf returns what a task is thought to cost that is thought to take so long; 0 if that is not known.
+// costOf returns what a task is expected to cost that is expected to take so long; 0 if that is not known.
 func (m *mean) costOf(estimate uint64) uint64 {
 	switch {
 	case estimate == 0 || m.time == 0:
@@ -79,10 +79,10 @@ func (g *guesses) set(id sojourn.SlotID, cost uint64) {
 
 func (g *guesses) of(id sojourn.SlotID) uint64 { return g.pages[id>>8][id&255] }
 
-// guess returns what a task of a job in a pool is thought to cost: its estimate, or the mean of the
+// expected returns the expected cost of a task of a job in a pool: its estimate, or the mean of the
 // tasks of late in that pool, or else in those around it. Before any has ended, it is 0. Where ends told of costs,
 // an estimate counts as what such a time has cost of late.
-func (t *tree) guess(j *job, n *pool, c sojourn.Class, task sojourn.TaskID) uint64 {
+func (t *tree) expected(j *job, n *pool, c sojourn.Class, task sojourn.TaskID) uint64 {
 	e := uint64(j.Spec().Phases[task.Phase].EstimateOf(int(task.Index)))
 	if e > 0 && !t.priced {
 		if m := &n.class(c).mean; m.Of >= 3 {
@@ -152,7 +152,7 @@ func (t *tree) overrun(n *pool, c sojourn.Class) sfq.Tag {
 	return nc.account.Tag()
 }
 
-// proved returns how far virtual time passes when a pool with a tag is served, after overrun. What attempts are thought to take may be wrong
+// proved returns how far virtual time passes when a pool with a tag is served, after overrun. What attempts are expected to take may be wrong
 // by far, and is taken back then, but virtual time is not. So those that run count by what they have held, or by four times the mean of late of
 // the pool, whichever is more; and by what they are charged, if that is less (TestWrongEstimateIsPaidByNoOther).
 func (t *tree) proved(n *pool, c sojourn.Class, tag sfq.Tag) sfq.Tag {

@@ -1068,7 +1068,7 @@ func TestPoolThatComesWithTwoTasks(t *testing.T) {
 	}
 }
 
-// What attempts are thought to take may be wrong by far: tenants that come meanwhile, or after it was corrected, have their share at once. A
+// What attempts are expected to take may be wrong by far: tenants that come meanwhile, or after it was corrected, have their share at once. A
 // tenant told so once, or the tasks of others took an hour.
 func TestWrongEstimateIsPaidByNoOther(t *testing.T) {
 	for _, tc := range []struct {

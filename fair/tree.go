@@ -14,7 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
-// A tree has the pools in pools, and the jobs in them, and decides which is served first.
+// A tree holds the nested pools and their jobs, and decides which is served first.
 //
 // A pool has four queues of the jobs and pools that can be served in a class, by key:
 //
@@ -351,7 +351,7 @@ func (t *tree) served(j *job, s *ledger.Side) {
 func (t *tree) started(j *job, c sojourn.Class, task sojourn.TaskID, slot sojourn.SlotID) {
 	n := j.Data.pool
 	if t.order == Service {
-		t.charge(n, c, t.guess(j, n, c, task), slot)
+		t.charge(n, c, t.expected(j, n, c, task), slot)
 	}
 	for ; n != nil; n = n.parent {
 		nc := n.class(c)

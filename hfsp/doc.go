@@ -1,9 +1,9 @@
-// Package hfsp serves small jobs first, although nobody says how large a job is. It measures a
+// Package hfsp serves small jobs first, although no job has an estimate of its size. It measures a
 // job while it runs. Jobs that wait grow smaller, so none waits for ever.
 //
 // Tier: stable.
 //
-// Use it if jobs differ in size and nobody tells you by how much. If sizes are known exactly,
+// Use it if jobs differ in size and have no good estimates. If sizes are known exactly,
 // use FSP (package baseline) or package pfsp.
 //
 //	p, err := hfsp.New(hfsp.Options{})
@@ -17,7 +17,7 @@
 //
 // # Example
 //
-// Three traces, of which no size is told. A Reserve keeps a few slots of each class free for phases that
+// Three traces, without estimates. A Reserve keeps a few slots of each class free for phases that
 // run nothing there (see package kit/reserve). Use it where tasks are long and slots are many:
 //
 //	sojourn compare -w TRACE -c CLUSTER --estimates none -p fair,hfsp,hfsp:reserve=0.01
@@ -56,8 +56,8 @@
 // An estimate that is too large delays the phase itself by that much more, and no other phase.
 // An estimate that is too small makes the phase late too soon, and it then shares with the phases
 // that are late. Nothing more is proved of wrong sizes. Mean sojourn times have no bound in relation
-// to fair sharing. If sizes and errors vary widely, the tail is heavy: a large job that is believed
-// to be small, together with small jobs that are believed to be large, makes some workloads several
+// to fair sharing. If sizes and errors vary widely, the tail is heavy: a large job with a small
+// estimate, together with small jobs with large ones, makes some workloads several
 // times worse than under fair. See docs/papers/hfsp.md, "Wrong sizes". For example,
 //
 //	sojourn compare --gen hfsp-test:load=0.9 --seed 1007 --estimates lognormal:2 -p fair:ties=arrival,hfsp:estimator=oracle
@@ -93,10 +93,9 @@
 // below 0.
 //
 // A phase that has finished or was cancelled has cost c, the time for which its attempts
-// have held slots, without those that were killed or lost with their slot. What it was not
-// given of that yet in the virtual cluster it is given from then on: v becomes c less that,
-// but not below 0. So a tiny phase pays for what it did when it leaves, as does one that
-// was thought too small. Take two slots, and a phase of 100 s alone in the virtual cluster.
+// have held slots, without those that were killed or lost with their slot. From then on the virtual cluster gives
+// it the rest of c: v becomes c less what it was given there, but not below 0. So a tiny phase
+// pays when it leaves, and so does a phase whose size was too small. Take two slots, and a phase of 100 s alone in the virtual cluster.
 // A tiny phase takes 3 s and leaves. For 3 s the virtual cluster now gives both alike.
 //
 // As long as training tasks hold fewer than T slots of the class, a free slot goes to a

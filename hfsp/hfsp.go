@@ -31,7 +31,7 @@ type Policy struct {
 	classes []*class
 	phases  heap.Table[*phase] // by handle; nil where the handle is free
 	spare   heap.Table[uint32] // free handles, the next one last
-	touched []*phase           // those that sync has to look at
+	dirty   []*phase           // those that sync has to look at
 
 	timers   *heap.Heap[timer] // by handle: when to look at a phase if nothing happens
 	reserve  *reserve.Reserve  // nil if nothing is reserved

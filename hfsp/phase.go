@@ -60,7 +60,7 @@ type phase struct {
 	early      bool         // its tasks have to wait for the phase before
 	earlyTasks int          // running tasks, if it is early; else 0
 	overdue    bool         // it has been held back for long enough to be given idle slots
-	touched    bool         // it is in Policy.touched
+	dirty      bool         // it is in Policy.dirty
 	lined      bool         // it is in lines of its job, there at its place
 	place      uint32
 
@@ -130,24 +130,24 @@ func (p *Policy) update(j *job, i int) {
 // its samples, its size, or what the gate of its class makes of it.
 func (p *Policy) touch(phases ...*phase) {
 	for _, ph := range phases {
-		if !ph.touched {
-			ph.touched = true
-			p.touched = append(p.touched, ph)
+		if !ph.dirty {
+			ph.dirty = true
+			p.dirty = append(p.dirty, ph)
 		}
 	}
 }
 
-// sync puts right what follows from the state of the phases that were touched: at the end
+// sync puts right what follows from the state of the dirty phases: at the end
 // of each event, of each timer and of each assignment.
 func (p *Policy) sync(at sojourn.Time) {
-	for i := 0; i < len(p.touched); i++ { // it may grow
-		ph := p.touched[i]
-		p.touched[i], ph.touched = nil, false
+	for i := 0; i < len(p.dirty); i++ { // it may grow
+		ph := p.dirty[i]
+		p.dirty[i], ph.dirty = nil, false
 		if *p.phases.At(ph.handle) == ph {
 			p.derive(ph, at)
 		}
 	}
-	p.touched = p.touched[:0]
+	p.dirty = p.dirty[:0]
 	if p.kill {
 		p.targets.expire()
 	}
@@ -284,11 +284,10 @@ func (p *Policy) leave(ph *phase) {
 }
 
 // charge makes the size of a phase that leaves what it has cost: the service that it has
-// taken. What it was not given of that yet it takes in the virtual cluster from now on, so
-// that the others age no faster for its having been served first. That holds also for a
-// phase that was late, as tiny ones are from the start. If it took nothing there, the
-// virtual cluster would run ahead by all work that was not foreseen. A size that was too
-// large, perhaps by years, is forgotten.
+// taken. From now on the virtual cluster gives it the rest of that, so that the others age no
+// faster because it was served first. This includes late phases. A tiny phase is late from the
+// start. Without the charge the virtual cluster would run ahead of the real one by all work
+// that was not foreseen. A size that was too large, perhaps by years, no longer counts.
 func (ph *phase) charge(l *ledger.Ledger[data]) {
 	cost := ph.served
 	if ph.tasks.Running() > 0 { // of a job that was cancelled

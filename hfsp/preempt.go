@@ -12,10 +12,10 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
-// A driver asks at every event who is to be killed, mostly for nothing. So two sets of
-// phases are kept in the order of service, those that would claim slots and those that
-// have victims: the first of the ones and the last of the others tell whether anything is
-// to be done, and going on from there takes time for what is found alone.
+// A driver asks at every event which tasks to kill. Mostly the answer is none. So two sets of
+// phases are kept in the order of service: claimants and phases with victims. Comparing the first
+// claimant with the last phase with victims is enough to see that there is nothing to do. The search
+// goes on from there, and takes time only for what it finds.
 const (
 	claims  vqueue.Mark = iota // phases that have something to start, and would not only wait in the slot
 	victims                    // phases that have running tasks that may be killed, whatever is smaller

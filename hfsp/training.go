@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// A training is who is trained next on the slots of one class, and on how many of them.
+// A training is the queue of phases that have training tasks to start on one class, and the limit T.
 type training struct {
 	queue *heap.Heap[trainingKey] // phases that have training tasks to start, by handle
 	most  *int                    // Options.TrainingSlots
@@ -94,8 +94,8 @@ func later(t sojourn.Time, d time.Duration) (sojourn.Time, bool) {
 	return t.Add(d), true
 }
 
-// elapsed returns how long ago an instant is, which lies before the epoch where a task
-// has run for longer than the driver's clock; the most that can be told if that is less.
+// elapsed returns now - since, at most math.MaxInt64. since is negative if an adopted task started
+// before the epoch.
 func elapsed(since, now sojourn.Time) time.Duration {
 	if since < 0 && now > math.MaxInt64+since {
 		return math.MaxInt64

@@ -16,7 +16,7 @@ func BenchmarkLife(b *testing.B)   { steady.Life(b, newPolicy, steady.Sizes...) 
 
 func BenchmarkSnapshot(b *testing.B) { steady.Snapshot(b, newPolicy, 1000, 100_000) }
 
-// BenchmarkFirstTask measures the first task that finishes. It changes what is believed
+// BenchmarkFirstTask measures the first task that finishes. It changes what is predicted
 // of its class, and all jobs are filed anew.
 func BenchmarkFirstTask(b *testing.B) {
 	for _, jobs := range []int{1000, 1_000_000} {

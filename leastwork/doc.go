@@ -3,9 +3,9 @@
 //
 // Tier: stable.
 //
-// Use it where nothing says that another is better. It takes what jobs say of the lengths of
-// their tasks ([sojourn.Phase].Estimate), finds out how good that is, and does without it where
-// it is bad or missing.
+// Use it where nothing says that another is better. It uses the estimates of
+// task times that jobs bring ([sojourn.Phase].Estimate), measures how good they are, and does without
+// them where they are bad or missing.
 //
 //	p, err := leastwork.New(leastwork.Options{})
 //	...
@@ -25,16 +25,16 @@
 //   - No job waits for ever, however much comes later and however wrong sizes are: after 512 times its work over its weight,
 //     nothing that comes later is before it. See "No job starves" for the bound (TestNoJobStarves, TestNoJobStarvesOverRestarts).
 //   - A job whose attempts fail or are refused for ever delays others, and does not starve them (TestFailuresStarveNobody).
-//   - Told times are used only while they are at most 9/8 as far off as its own guesses (TestToldTimesAreUsedWhileTheyAreGood).
-//     While they are not, they change nothing (TestUselessTimesChangeNothing).
+//   - Estimates are used only while their mean error is at most 9/8 of that of its own predictions (TestToldTimesAreUsedWhileTheyAreGood).
+//     While they are not used, they change nothing (TestUselessTimesChangeNothing).
 //   - No more than 2 % of the slots, rounded up, stay free while work waits, and none in classes of fewer than 10 slots (TestExtremes).
 //   - The rules below are what it does (TestAgainstTheRule), and Explain says which of them decides (TestExplainSaysWhichRuleDecides).
 //
 // # What it costs
 //
 // An event or a decision takes O(log n) for n live jobs, and as many steps as the job has phases
-// of the class ready; nothing is allocated but when a job arrives. When what is believed of a class
-// changes, all its jobs are filed anew: once at the first task that finishes, and seldom after that, by the
+// of the class ready; nothing is allocated but when a job arrives. When the predictions of a class
+// change, all its jobs are filed anew: once at the first task that finishes, and seldom after that, by the
 // hysteresis. Each end of a task files up to 2,048 of them, so that no call takes long (TestPace). A phase takes 112
 // bytes beside its account.
 //
@@ -42,7 +42,7 @@
 //
 //   - Most jobs have one task, and the 90th percentile of the sojourn time counts. Fair sharing among jobs is then the order of
 //     arrival, which no order by size beats there: it may be a third higher here. See docs/default.md.
-//   - Short jobs come faster than they can be served, for days. A long job then waits until its turn has come: a task of half an
+//   - Short jobs come faster than they can be served, for days. A long job then waits until it is due: a task of half an
 //     hour for ten days. Options.Patience bounds that: see docs/default.md, "Floods".
 //   - Accepted deadlines must be kept: package rtmr.
 //   - No job may end later than under fair sharing, and sizes are exact: package pfsp.
@@ -53,14 +53,14 @@
 // # The order
 //
 // Each class of slot has an order of its own. There a job comes before another if its turn is earlier, and else by
-// arrival. Its turn is
+// arrival. Its turn, a due date, is
 //
 //	D = A + 512 max(W/w, F - V)
 //
 // where 512 is Options.Patience, and
 //
 //	A  is when the job came
-//	W  is the work that it has left in the class, as is believed now
+//	W  is the work that it has left in the class, as predicted now
 //	w  is its weight
 //	F  is for how long those attempts of it held slots of the class that are charged, at least a nanosecond each: an attempt
 //	   that failed, when the next one ends that is not lost; one that was refused, if another of the job was before and
@@ -73,58 +73,63 @@
 //
 //	W = n (p + S) / (t + T)
 //
-// where n is the told time of its tasks that neither run nor have finished, p how long a task is
-// thought to take before any has finished, S how long those took that have finished, and t and T
-// the told times of the same: t of the mean task, T of those that have finished. So what has
-// finished corrects what was told. Where nothing is told, each task counts as 1 in n, t and T.
-// While nothing has finished, p is at least as long as the oldest task has run. The work of a job
-// is that of all its phases of the class. What is believed counts as of when the job was filed last: where more than
+// where
+//
+//	n  is the sum of the estimates of its tasks that neither run nor have finished
+//	p  is the predicted time of a task, before any has finished
+//	t  is the estimate of the mean task
+//	S  is how long the finished tasks took
+//	T  is the sum of their estimates
+//
+// So finished tasks correct the estimates. Without estimates, each task counts as 1 in n, t and T.
+// While no task has finished, p is at least as long as the oldest task has run. The work of a job
+// is that of all its phases of the class. Predictions are those of the moment when the job was filed last: where more than
 // 2,048 jobs live, some are filed anew only at the next ends of tasks (TestNoJobIsLeftOut).
 //
-// Where r tasks of the job run in the class, W is multiplied by sqrt(r+1) while little is known of
-// it: while none of its tasks has finished and nothing good was told, or if what is told is noisy.
+// Where r tasks of the job run in the class, W is multiplied by sqrt(r+1) while its size is uncertain:
+// while none of its tasks has finished and it has no exact estimates, or if estimates are noisy.
 // That spreads slots over jobs whose order is a guess.
 //
-// # What is believed
+// # What is predicted
 //
-// The first task of each phase that finishes shows how good four predictions of it were:
+// The first task of each phase that finishes is a sample. It shows how good four predictions of it were:
 //
-//	told    the told time, times what all told times of the class are off
-//	ratio   the told time, times what told times were off under the name of its job
+//	told    the estimate, times the mean error of all estimates of the class
+//	ratio   the estimate, times the mean error of estimates under the name of its job
 //	name    the mean of tasks under that name; later ones weigh more
 //	class   the mean of all tasks of the class, to a whole octave: a minute before there are any. It
-//	        changes when it is off by 3/4 of an octave and rests on four times as many tasks as before
+//	        changes when it is off by 3/4 of an octave and has four times as many samples as before
 //
-// All means are of logarithms. For each way a moving mean says by how many octaves (factors of
-// two) it was off, of about the last 128 phases:
+// All means are of logarithms. For each predictor there is the moving mean of its errors over about the
+// last 128 phases, in octaves (factors of two). A predictor is used while its error is less than that of others:
 //
-//	used                               while it is less off than                          taken up         given up
-//	told times                         the better one of name and class: told is          8/9 of it        9/8 of it
+//	used                               while its error is less than that of               taken up         given up
+//	estimates                          the better one of name and class: told is          8/9 of it        9/8 of it
 //	                                   or ratio is                                        8/9 of it        when no better
 //	ratio, in place of told            told                                               8/9 of it        9/8 of it
 //	told, as the rank in the reserve   name, class, and 4/3 of ratio                      8/9 of them      9/8 of them
 //	name, in place of class            class                                              8/9 of it        9/8 of it
 //
-// (TestWhatIsUsedFollowsFromErrors). Users who request the same few limits for all jobs are the reason for the rank: names may
-// correct such times, but these do not say which jobs are long. Told times are exact while they are off by less than half an octave, noisy up to 1.6
-// octaves, and useless beyond; they are taken to be better again at three quarters of that. The class
-// remembers the 4096 names that voted last.
+// (TestWhatIsUsedFollowsFromErrors). The rank has a line of its own because many users request the same few limits for all jobs:
+// names may correct such estimates, but they do not say which jobs are long. Estimates are exact while their mean error is less than half an octave, noisy up to 1.6
+// octaves, and useless beyond. They count as better again at three quarters of these bounds. A class
+// keeps statistics for the 4,096 names whose tasks finished most recently.
 //
 // # Wrong sizes
 //
 // Sizes may be wrong in any way. What that costs is bounded by three rules.
 //
-// Told times are used only while they are good. All four moving means weigh the errors of the same
-// phases alike, if all phases are told. So as long as told times are used, what they are off is at most
-// 9/8 of what the mean of the class is off, in the same weights, up to rounding; both begin with an
-// error that counts as much as 16 votes: none for told times, and 1.25 octaves for the class.
+// Estimates are used only while they are good. If all phases have estimates, all four moving means weigh
+// the errors of the same phases alike. So while estimates are used, their mean error is at most 9/8 of that
+// of the class mean, up to rounding. Both means begin with an error that counts as much as 16 samples:
+// 0 for estimates, and 1.25 octaves for the class.
 //
-// While they are not used, each decision is the same as if nothing were told, for jobs that join
-// meanwhile: the turn and the level in the reserve, of below, do not rest on told times then
+// While estimates are not used, each decision about jobs that come meanwhile is the same as without them:
+// neither the turn nor the level in the reserve (below) depends on them
 // (TestUselessTimesChangeNothing, TestLevelsRestOnGoodRanks).
 //
-// The theorem of below holds for any told times. It is then about the work that was told: the turn of a job whose
-// told times are ten times too long may come ten times later.
+// The theorem below holds for any estimates. It then counts estimated work: the turn of a job whose
+// estimates are ten times too long may come ten times later.
 //
 // # The reserve
 //
@@ -132,17 +137,17 @@
 // up, and none in classes of fewer than 10 slots. In a pool of package fair it is the reserve of fair
 // that counts: by default there is none. The level of a job is
 //
-//	0, or 15 if r > 0               where nothing is told, or what is told is not used, useless, or no good as a rank
+//	0, or 15 if r > 0               without estimates, or if they are not used, useless, or no good as a rank
 //	floor(8.999 x(u+r)/(1+xr))      else, with x = min(1, (u/(1-u))^2)
 //
-// where u is the rank of the phase among the phases that have arrived, by its longest told task.
+// where u is the rank of the phase among the phases that have arrived, by the longest estimate of a task.
 // So a job of unknown length starts its first task on the last free slot, and its others only while
 // 2 % of the slots are free. A job of known length leaves about 1 % at most, and almost nothing if its
 // tasks are shorter than those of most.
 //
 // A phase of unknown length is known once a task of it has ended and no more of its tasks run than have finished: the first to end of many are
-// the shortest (TestTheShortestTasksOfManyAreNotTypical). u is then the part of the tasks that voted that took less than the mean
-// one of the phase, where those of its octave count half, and the second line holds if u < 1/3. Without that, a wide job of short
+// the shortest (TestTheShortestTasksOfManyAreNotTypical). u is then the part of the samples that took less than the mean
+// task of the phase, where those of its octave count half, and the second line holds if u < 1/3. Without that, a wide job of short
 // tasks goes on one task at a time while long ones hold the other slots. With u < 1/2, phases of middling tasks fill the reserve,
 // and jobs of several short tasks find it taken (TestAWideJobIsKnownByItsFirstTask).
 //
@@ -150,9 +155,14 @@
 // slots, since a wave more would cost it much: that is a rule of package kit/reserve. From 8 waves of equal tasks on,
 // a batch that is alone takes one wave longer, at most an eighth.
 //
-// The level is 0, too, if nobody else has anything to start in the class, the job
-// runs at least four times as many tasks as it can still start, as many slots are free as that, and its tasks are not
-// told to be among the longest quarter (u <= 3/4, where what is told is used). Like any level, this one is computed at
+// The level is 0, too, if all of this holds:
+//
+//   - no other job has anything to start in the class;
+//   - the job runs at least four times as many tasks as it can still start;
+//   - as many slots are free as it can still start tasks;
+//   - its estimates, where they are used, are not among the longest quarter (u <= 3/4).
+//
+// Like any level, this one is computed at
 // the events of the job. In a pool of package fair that does not hold, since the policy does not see
 // what waits in other pools.
 //

@@ -41,7 +41,7 @@ func misled(t *testing.T, told bool) *Policy {
 	return p
 }
 
-// A task that took no time teaches what one of a nanosecond teaches. So what is believed later of jobs
+// A task that took no time teaches what one of a nanosecond teaches. So what is predicted later of jobs
 // of the same name is the same.
 func TestNoTimeCountsAsANanosecond(t *testing.T) {
 	after := func(first time.Duration) (works []string) {
@@ -119,7 +119,7 @@ func TestUselessTimesChangeNothing(t *testing.T) {
 			if _, err := sim.Run(context.Background(), cfg); err != nil {
 				rt.Fatal(err)
 			}
-			if b := p.beliefs.of(0); told && (b.useTold || b.toldVotes <= 120) {
+			if b := p.stats.of(0); told && (b.useTold || b.toldVotes <= 120) {
 				rt.Fatalf("told times are used: %+v", b)
 			}
 			return steps
@@ -142,7 +142,7 @@ func TestToldTimesAreUsedWhileTheyAreGood(t *testing.T) {
 	// each further vote. The bias of told times is such a mean, too.
 	const rounding = 2.0 * 129 / 65536
 	rapid.Check(t, func(t *rapid.T) {
-		var b belief
+		var b stats
 		b.reset()
 		var told, class []float64 // by how many octaves each was off
 		bias, sum := 0.0, 0.0

@@ -20,7 +20,7 @@ import (
 type Policy struct {
 	member
 	queue    *queue.Jobs[jobData, key]
-	beliefs  beliefs
+	stats    classStats
 	reserve  reserve.Options
 	patience uint64
 	pace     int
@@ -47,8 +47,8 @@ func (a key) prefix() (hi, lo uint64) { return a.turn.Prefix(a.seq) }
 // unit is a weight of 1.
 const unit = 1 << 16
 
-// reserved is how much is reserved: 2 % of the slots. Jobs whose sizes are believed never leave
-// more than about half of them.
+// reserved is how much is reserved: 2 % of the slots. Jobs with estimates that are used never leave
+// more than about half of them free.
 var reserved = reserve.Options{Share: 20_000, Up: true, From: 10, Counted: true}
 
 // New returns an empty policy, or what Validate returns. The zero options are never wrong.
@@ -71,7 +71,7 @@ func (p *Policy) join(c inside.Cluster) bool {
 
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
-	p.beliefs = nil
+	p.stats = nil
 	p.queue = queue.NewJobs(queue.JobOrder[jobData, key]{
 		Key:      p.rank,
 		SideKey:  p.key,
@@ -83,7 +83,7 @@ func (p *Policy) reset() {
 		Due:      func(k key) bool { return !since(int64(p.queue.Ledger.Now())).Less(k.turn) },
 		Supports: option.Features | sojourn.FeatureParallelism,
 	})
-	p.queue.Shared = &p.beliefs
+	p.queue.Shared = &p.stats
 }
 
 // Observe implements [sojourn.Policy].
@@ -128,7 +128,7 @@ func (p *Policy) enrol(j *ledger.Job[jobData], ago time.Duration) {
 	j.Data.came = int64(p.queue.Ledger.Now()) - int64(ago)
 	for i := range j.Data.phases {
 		ph, spec := &j.Data.phases[i], &j.Spec().Phases[i]
-		p.beliefs.of(spec.Class)
+		p.stats.of(spec.Class)
 		if ph.describe(spec, j.Phase(i)); ph.told {
 			p.queue.Reserve().Lengths(spec.Class).Add(ph.bucket)
 		}
@@ -161,7 +161,7 @@ func (p *Policy) report(ev *sojourn.Event, c ledger.Change[jobData]) (changed ch
 			if !ph.told {
 				told = 0
 			}
-			changed = p.beliefs.of(spec.Class).vote(took, told, j.Spec().Name)
+			changed = p.stats.of(spec.Class).vote(took, told, j.Spec().Name)
 		}
 	case sojourn.TaskDone:
 		ph.left = ph.left.Sub(wide.From64(uint64(told)))
@@ -191,7 +191,7 @@ func (p *Policy) remeasure(j *ledger.Job[jobData], i int) {
 // pace is how many jobs one event files anew at most. It bounds how long a call takes.
 const pace = 2048
 
-// A round files the jobs of a class anew, since another thing is believed of it. It visits them by their handles, as
+// A round files the jobs of a class anew after its statistics have changed. It visits them by their handles, as
 // many as the pace allows whenever a task of the class finishes. A change begins it again. No other event goes on with it, so
 // that events that say nothing change no decision.
 type round struct {
@@ -211,7 +211,7 @@ func (g *round) begin(what change) {
 
 // refile files jobs of a class anew, at the end of a task of it: for a change, or since there was one before.
 func (p *Policy) refile(c sojourn.Class, changed change) {
-	g := &p.beliefs.of(c).round
+	g := &p.stats.of(c).round
 	if changed != nothing {
 		g.begin(changed)
 	}
@@ -251,8 +251,8 @@ func (p *Policy) refileJob(j *ledger.Job[jobData], c sojourn.Class, what change)
 	p.queue.Update(j)
 }
 
-// settled reports whether the keys of a job are as they were filed, after a change of what is believed of a class
-// that is less than all. What is believed of names changes at any time: keys follow when they are filed anew.
+// settled reports whether the keys of a job are as they were filed, after a change of the statistics of a class
+// that is less than all. The statistics of names change at any time: keys follow when they are filed anew.
 func (p *Policy) settled(j *ledger.Job[jobData], c sojourn.Class, what change) bool {
 	for i := range j.Data.phases {
 		ph, spec := &j.Data.phases[i], &j.Spec().Phases[i]
@@ -262,7 +262,7 @@ func (p *Policy) settled(j *ledger.Job[jobData], c sojourn.Class, what change) b
 		if spec.Class != c {
 			continue
 		}
-		b := p.beliefs.of(c)
+		b := p.stats.of(c)
 		if _, used := b.trusts(ph); used && b.useRatio || !used && (what == untold || j.Spec().Name != "") {
 			return false
 		}
@@ -377,9 +377,9 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 // Explain implements [sojourn.Explainer]. Its keys are those of [reserve.Reserve.Explain] and
 //
 //	key    unit    meaning
-//	work   slot s  work in its tasks that neither run nor have finished, by what is believed
-//	first  s       for how long jobs that come may still come before it; 0 if none may any more. By what
-//	               was believed when it was filed last; of several classes the longest
+//	work   slot s  work in its tasks that neither run nor have finished, as predicted
+//	first  s       for how long jobs that come may still come before it; 0 if none may any more. As
+//	               predicted when it was filed last; of several classes the longest
 //	rank   jobs    live jobs that come before it; -1 if it is cancelled
 //	rule   text    which rule of the order decides, if it has something to start
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {

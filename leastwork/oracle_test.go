@@ -19,7 +19,7 @@ type oracle struct {
 	slots    []*oracleSlot
 	jobs     []*oracleJob                // live, in the order of arrival
 	lengths  map[sojourn.Class][]float64 // half octaves of the longest tasks of the phases with told times
-	beliefs  map[sojourn.Class]*oracleBelief
+	stats    map[sojourn.Class]*oracleStats
 	patience float64
 	tie      bool // rounding hides which job is first: the history ends here
 }
@@ -53,7 +53,7 @@ type oraclePhase struct {
 	work          float64 // when it was filed
 }
 
-type oracleBelief struct {
+type oracleStats struct {
 	times, ratios               []float64 // votes, in octaves
 	seen                        []float64 // the times of the same, in nanoseconds
 	usual, bias                 float64
@@ -68,7 +68,7 @@ type oracleBelief struct {
 }
 
 // less compares two numbers of octaves.
-func (b *oracleBelief) less(x, y float64) bool {
+func (b *oracleStats) less(x, y float64) bool {
 	b.tie = b.tie || x != y && math.Abs(x-y) < 0.002 || x == y && x != 0
 	return x < y
 }
@@ -77,15 +77,15 @@ type oracleName struct{ times, ratios []float64 }
 
 func newOracle() *oracle {
 	return &oracle{
-		lengths: map[sojourn.Class][]float64{}, beliefs: map[sojourn.Class]*oracleBelief{},
+		lengths: map[sojourn.Class][]float64{}, stats: map[sojourn.Class]*oracleStats{},
 	}
 }
 
-func (o *oracle) belief(c sojourn.Class) *oracleBelief {
-	if o.beliefs[c] == nil {
-		o.beliefs[c] = &oracleBelief{usual: math.Log2(60e9), name: 1.25, class: 1.25, useTold: true, useRank: true, useNames: true, names: map[string]*oracleName{}}
+func (o *oracle) statsOf(c sojourn.Class) *oracleStats {
+	if o.stats[c] == nil {
+		o.stats[c] = &oracleStats{usual: math.Log2(60e9), name: 1.25, class: 1.25, useTold: true, useRank: true, useNames: true, names: map[string]*oracleName{}}
 	}
-	return o.beliefs[c]
+	return o.stats[c]
 }
 
 func mean(list []float64) (sum float64) {
@@ -105,7 +105,7 @@ func fading(list []float64) float64 {
 }
 
 // vote counts a vote and returns whether the jobs of the class are filed anew.
-func (b *oracleBelief) vote(took, told float64, name string) bool {
+func (b *oracleStats) vote(took, told float64, name string) bool {
 	before := *b
 	y := math.Log2(max(took, 1))
 	b.seen = append(b.seen, max(took, 1))
@@ -191,18 +191,18 @@ func (ph *oraclePhase) told() bool {
 
 func (ph *oraclePhase) running() int { return ph.spec.Tasks - len(ph.pending) - len(ph.done) }
 
-// believed reports whether the told times of a phase count, and whether they are
-// believed.
-func (o *oracle) believed(ph *oraclePhase) (used, trusted bool) {
-	b := o.belief(ph.spec.Class)
+// trusted reports whether the told times of a phase count, and whether they are
+// trusted.
+func (o *oracle) trusted(ph *oraclePhase) (used, trusted bool) {
+	b := o.statsOf(ph.spec.Class)
 	used = ph.told() && b.useTold
 	return used, used && b.doubt < 2
 }
 
 // left returns the work that a phase has left now, or its work by its age alone.
 func (o *oracle) left(j *oracleJob, ph *oraclePhase, byAge bool) float64 {
-	b, n := o.belief(ph.spec.Class), o.belief(ph.spec.Class).names[j.spec.Name]
-	used, _ := o.believed(ph)
+	b, n := o.statsOf(ph.spec.Class), o.statsOf(ph.spec.Class).names[j.spec.Name]
+	used, _ := o.trusted(ph)
 	all, undone := 0.0, 0.0
 	for i := range ph.spec.Tasks {
 		each := float64(ph.spec.EstimateOf(i))
@@ -284,7 +284,7 @@ func (o *oracle) wait(j *oracleJob, c sojourn.Class) float64 {
 			lost -= ph.work + ph.took
 		}
 	}
-	if _, trusted := o.believed(next); trusted && o.belief(c).doubt == 1 || !trusted && next.samples == 0 {
+	if _, trusted := o.trusted(next); trusted && o.statsOf(c).doubt == 1 || !trusted && next.samples == 0 {
 		sum *= math.Sqrt(j.running(c) + 1)
 	}
 	if j.spec.Weight > 0 {
@@ -315,8 +315,8 @@ func (o *oracle) file(j *oracleJob, ph *oraclePhase) {
 			continue
 		}
 		r := j.running(c)
-		used, trusted := o.believed(next)
-		trusted = trusted && o.belief(c).useRank
+		used, trusted := o.trusted(next)
+		trusted = trusted && o.statsOf(c).useRank
 		u := 0.0
 		for _, b := range o.lengths[c] {
 			switch own := halfOctaves(next.longest()); {
@@ -351,7 +351,7 @@ func (o *oracle) shorter(ph *oraclePhase) (u float64) {
 		return 1
 	}
 	own := math.Floor(math.Log2(math.Floor(ph.took / float64(ph.samples))))
-	for _, x := range o.belief(ph.spec.Class).seen {
+	for _, x := range o.statsOf(ph.spec.Class).seen {
 		switch x = math.Floor(math.Log2(x)); {
 		case x < own:
 			u++
@@ -359,7 +359,7 @@ func (o *oracle) shorter(ph *oraclePhase) (u float64) {
 			u += 0.5
 		}
 	}
-	return u / float64(len(o.belief(ph.spec.Class).seen))
+	return u / float64(len(o.statsOf(ph.spec.Class).seen))
 }
 
 // unopposed reports whether a job runs four times as many tasks as it can start, these fit on the free
@@ -570,7 +570,7 @@ func (t *trial) end(s *oracleSlot, kind sojourn.EventKind) {
 			told = 0
 		}
 		if ph.samples == 1 {
-			anew = t.o.belief(ph.spec.Class).vote(float64(took), told, j.spec.Name)
+			anew = t.o.statsOf(ph.spec.Class).vote(float64(took), told, j.spec.Name)
 		}
 	} else {
 		ph.pending[i] = true
@@ -682,7 +682,7 @@ func TestAgainstTheRule(t *testing.T) {
 				case 1:
 					kind = sojourn.TaskRefused
 				}
-				if tr.end(s, kind); tr.o.belief(s.class).tie {
+				if tr.end(s, kind); tr.o.statsOf(s.class).tie {
 					return
 				}
 			}

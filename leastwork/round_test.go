@@ -23,7 +23,7 @@ func slow(pace int) *Policy {
 	return p
 }
 
-// stale returns how many live jobs are filed by what was believed before.
+// stale returns how many live jobs are filed by older statistics.
 func stale(p *Policy) (n int) {
 	for j := range p.queue.Ledger.All() {
 		for i := range j.Data.phases {
@@ -81,7 +81,7 @@ func TestPace(t *testing.T) {
 }
 
 // Whatever happens while jobs are filed anew, none is left out: jobs that come take the handles of those that have gone, and other
-// things are believed again before all are filed.
+// statistics hold again before all are filed.
 func TestNoJobIsLeftOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := slow(rapid.IntRange(1, 3).Draw(t, "pace"))
@@ -132,7 +132,7 @@ func TestNoJobIsLeftOut(t *testing.T) {
 				}
 			}
 		}
-		for c, b := range p.beliefs {
+		for c, b := range p.stats {
 			for n := 0; b != nil && b.round.what != nothing; n++ {
 				if n > 100 {
 					t.Fatal("a round does not end")
@@ -141,7 +141,7 @@ func TestNoJobIsLeftOut(t *testing.T) {
 			}
 		}
 		if n := stale(p); n > 0 {
-			t.Errorf("%d jobs are filed by what was believed before", n)
+			t.Errorf("%d jobs are filed by older statistics", n)
 		}
 	})
 }
@@ -166,7 +166,7 @@ func BenchmarkRound(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		class := p.beliefs.of(0)
+		class := p.stats.of(0)
 		b.ReportAllocs()
 		for b.Loop() {
 			if class.round.what == nothing {

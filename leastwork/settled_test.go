@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A job whose keys count as settled has the work that was filed, after what is believed of its name and of the class
+// A job whose keys count as settled has the work that was filed, after what is predicted of its name and of the class
 // has changed meanwhile.
 func TestSettledJobsKeepTheirWork(t *testing.T) {
 	settled := 0
@@ -21,7 +21,7 @@ func TestSettledJobsKeepTheirWork(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					b := p.beliefs.of(0)
+					b := p.stats.of(0)
 					b.useTold, b.useRatio = useTold, useRatio
 					b.names.vote("x", log(time.Minute), time.Second)
 					spec := &sojourn.Job{ID: 1, Name: name, Phases: []sojourn.Phase{{Tasks: 3}}}

@@ -77,8 +77,8 @@ func (ph *phase) restore(r *snapshot.Reader, now sojourn.Time) {
 	r.Check(ph.told || !ph.used, "what is not told is used")
 }
 
-// Save writes what is believed.
-func (l *beliefs) Save(w *snapshot.Writer) {
+// Save writes the statistics.
+func (l *classStats) Save(w *snapshot.Writer) {
 	w.Len(len(*l))
 	for _, b := range *l {
 		if w.Bool(b != nil); b != nil {
@@ -88,7 +88,7 @@ func (l *beliefs) Save(w *snapshot.Writer) {
 }
 
 // Restore reads what Save has written.
-func (l *beliefs) Restore(r *snapshot.Reader) {
+func (l *classStats) Restore(r *snapshot.Reader) {
 	n := r.Len()
 	r.Check(n <= sojourn.MaxClasses, "there are too many classes")
 	for c := range n {
@@ -100,7 +100,7 @@ func (l *beliefs) Restore(r *snapshot.Reader) {
 	}
 }
 
-func (b *belief) save(w *snapshot.Writer) {
+func (b *stats) save(w *snapshot.Writer) {
 	w.Uint(b.votes)
 	w.Int(int64(b.sum))
 	w.Int(int64(b.usual))
@@ -122,7 +122,7 @@ func (b *belief) save(w *snapshot.Writer) {
 	b.names.save(w)
 }
 
-func (b *belief) restore(r *snapshot.Reader) {
+func (b *stats) restore(r *snapshot.Reader) {
 	b.votes = r.Below(maxVotes)
 	b.sum = octaves(r.Int())
 	r.Check(b.sum >= 0 && b.sum <= octaves(b.votes)*longest, "a sum of logarithms is out of range")

@@ -128,13 +128,13 @@ func (ph *phase) revise(old, spec *sojourn.Phase, account *ledger.Phase) {
 // and nothing has finished.
 func (ph *phase) grows(account *ledger.Phase) bool { return ph.samples == 0 && account.Running() > 0 }
 
-// trusts reports whether what is told of a phase is used, and with how much doubt.
-func (b *belief) trusts(ph *phase) (doubt, bool) { return b.doubt, ph.told && b.useTold }
+// trusts reports whether the estimates of a phase are used, and how far off such estimates are.
+func (b *stats) trusts(ph *phase) (doubt, bool) { return b.doubt, ph.told && b.useTold }
 
-// file computes the work of a phase by what is believed now.
+// file computes the work of a phase by the present statistics.
 func (p *Policy) file(j *ledger.Job[jobData], i int) wide.Uint128 {
 	ph := &j.Data.phases[i]
-	ph.doubt, ph.used = p.beliefs.of(j.Spec().Phases[i].Class).trusts(ph)
+	ph.doubt, ph.used = p.stats.of(j.Spec().Phases[i].Class).trusts(ph)
 	ph.filed = p.work(j, i)
 	return ph.filed
 }
@@ -144,12 +144,12 @@ func (p *Policy) file(j *ledger.Job[jobData], i int) wide.Uint128 {
 //	tasks * (prior + took) / (told + sampled)
 //
 // where tasks are those that neither run nor have finished, in told time; prior is what a task
-// is thought to take, and told what it was told to take; took and sampled are the same of what
+// is predicted to take, and told its estimate; took and sampled are the same of what
 // has finished. Where nothing is told or used, each task counts as 1. While nothing has
 // finished, the prior is at least as long as the oldest task has run.
 func (p *Policy) work(j *ledger.Job[jobData], i int) wide.Uint128 {
 	spec, ph := &j.Spec().Phases[i], &j.Data.phases[i]
-	b := p.beliefs.of(spec.Class)
+	b := p.stats.of(spec.Class)
 	var prior time.Duration
 	if ph.used {
 		prior = b.corrected(ph.each, j.Spec().Name)
@@ -164,7 +164,7 @@ func (p *Policy) work(j *ledger.Job[jobData], i int) wide.Uint128 {
 }
 
 // grown returns the work of a phase that grows: what was filed, or more as the oldest task runs on.
-// What is believed of the prior meanwhile does not count until the phase is filed anew, so that the
+// Changes of the prior do not count until the phase is filed anew, so that the
 // work never shrinks by itself.
 func (p *Policy) grown(j *ledger.Job[jobData], i int) wide.Uint128 {
 	ph := &j.Data.phases[i]
@@ -237,7 +237,7 @@ func weigh(work wide.Uint128, running int, spread bool, weight uint64) wide.Uint
 // short, since their finished tasks, which are as many as ran beside them, were shorter than two thirds of the first tasks.
 func (p *Policy) level(j *ledger.Job[jobData], side *ledger.Side) int {
 	ph, running := &j.Data.phases[j.NextPhase(side)], side.Running()
-	b := p.beliefs.of(side.Class())
+	b := p.stats.of(side.Class())
 	doubt, used := b.trusts(ph)
 	rank := p.queue.Reserve().Lengths(side.Class()).Rank(ph.bucket)
 	switch {

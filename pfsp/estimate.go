@@ -50,7 +50,7 @@ type total struct {
 // one is a ratio of 1.
 const one = 1 << 32
 
-// prior returns what a task is thought to take before any of the phase has
+// prior returns what a task is expected to take before any of the phase has
 // finished.
 func (e *estimate) prior(ph *sojourn.Phase, index uint32) wide.Uint128 {
 	if d := ph.EstimateOf(int(index)); d > 0 {
@@ -135,7 +135,7 @@ func (e *estimate) attained(now sojourn.Time) wide.Uint128 {
 	return e.finished.service.Add(e.elapsed).Add(wide.Mul64(uint64(e.tasks), uint64(now.Sub(e.seen))))
 }
 
-// exhausted reports whether the phase has used up what it was thought to need
+// exhausted reports whether the phase has used up what it was expected to need
 // while tasks wait to be started.
 func (e *estimate) exhausted(now sojourn.Time) bool {
 	left := max(1, scale(e.left, e.ratio))

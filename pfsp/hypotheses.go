@@ -131,9 +131,9 @@ func (ph *phase) startsSlowly() bool {
 	return before.Delays != nil || after > 0 && after < before.Tasks
 }
 
-// touched reports whether decisions may already rest on the told sizes of a phase: it is,
+// sizesUsed reports whether decisions may already rest on the told sizes of a phase: it is,
 // or was, in the slack system, or tasks of it were adopted before.
-func (ph *phase) touched() bool {
+func (ph *phase) sizesUsed() bool {
 	return ph.item != nil || ph.account().Done() > 0 || ph.account().Running() > 0
 }
 

@@ -191,7 +191,7 @@ func (p *Policy) revise(j *ledger.Job[data], told *sojourn.Job) {
 		ph := &j.Data.phases[i]
 		p.refresh(ph)
 		p.measure(ph)
-		if ph.touched() && sizesDiffer(&told.Phases[i], ph.spec(), ph.account()) {
+		if ph.sizesUsed() && sizesDiffer(&told.Phases[i], ph.spec(), ph.account()) {
 			p.mistaken(ph)
 		}
 		p.update(j, i)

@@ -43,9 +43,8 @@
 // Assign and the events of tasks take O(log n) for n live jobs. An arrival takes O(n) for the
 // order, and books up to n jobs in O(r log r) each, for r distinct instants in a vector,
 // whatever the numbers of tasks and slots are. Rebook gathers the running attempts first:
-// O(a log a) for a distinct ends. If there are thousands, it first groups them into 512 instants, at
-// which slots become available no earlier, with a look at one in 32 attempts of jobs that run more than
-// 2,048. Among more than 64 promises, and behind a job at whose place there are so many instants,
+// O(a log a) for a distinct ends. If there are thousands, it first rounds their ends up to 512 instants. Of a job that runs more than 2,048
+// attempts it samples one in 32. Among more than 64 promises, and behind a job at whose place there are so many instants,
 // bookings first keep about 16 instants: r is small then. What fits there is accepted, and only the
 // others are tried with all ends. An offer books O(n^2) jobs at worst, and is exact for up to 256 jobs.
 // For more jobs the search ends after some 34,000 bookings. It then gives a

@@ -102,7 +102,7 @@ type task struct {
 type state uint8
 
 const (
-	unseen  state = iota // waits for its Job, for its gates, or for ever if it is wrong
+	unseen  state = iota // its Job is unknown, it has gates, or it is invalid (then it stays)
 	waiting              // in waiting of its task
 	paused               // the API server has refused its bind a moment ago
 	picked               // assigned, and the bind is on its way

@@ -55,8 +55,8 @@
 // them back at the same instant, and they go to others; what a policy keeps free for short tasks is not among its
 // places (TestGangs). Once it has waited for [Config.GangPatience], it takes
 // each place that comes free before all others, whatever the policy says, until it has all. One gang at a time
-// does so, the one that has waited for longest, so gangs never wait for each other; none does that is wider
-// than the nodes. If a pod of it goes, or a node with such a place, it gives all of them back and begins anew. So it
+// does so: the one that has waited for longest. So gangs never wait for each other. A gang that is wider than
+// the cluster never does. If a pod of it goes, or a node with such a place, it gives all of them back and begins anew. So it
 // does after [Config.GangKeep], and then waits for longer and longer before it keeps places again (TestGangGivesUp). A gang that
 // cannot start costs the loop nothing (TestGangThatWaitsCostsNothing), and preempts nobody.
 // A restart forgets what was kept. A pod that has failed, or whose bind was refused, is replaced by itself. Labels are the

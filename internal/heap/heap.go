@@ -1,8 +1,7 @@
 // Package heap provides an indexed priority queue: a min-heap with four items below each one. Small
 // integers name the items, so that the key of any item can be changed.
 //
-// Let a prefix tell what a key begins with, as two words: of two keys, the lesser one never has the greater
-// prefix. The first word, and 27 bits of the second one, are stored in the heap itself, and most comparisons need
+// A prefix is the beginning of a key, as two words: if key a is less than key b, then prefix(a) <= prefix(b). The first word, and 27 bits of the second one, are stored in the heap itself, and most comparisons need
 // nothing else. Only where these are the same, the order is called, and reads keys that are stored by item. Without a
 // prefix this is so for all keys. Nothing is allocated except to grow the arrays, which they do by
 // pages.

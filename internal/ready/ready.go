@@ -25,8 +25,8 @@ type Queue[K any] struct {
 	classes []*heap.Levels[K] // by class; nil where the class was never used
 }
 
-// New returns an empty Queue, ordered by less, a strict total order. prefix, unless nil, returns what a key begins with, as two
-// words: of two keys, the lesser one never has the greater pair.
+// New returns an empty Queue, ordered by less, a strict total order. prefix, unless nil, returns the beginning of a key, as two
+// words: if less(a, b), then prefix(a) <= prefix(b).
 func New[K any](less func(a, b K) bool, prefix func(K) (hi, lo uint64)) Queue[K] {
 	return Queue[K]{less: less, prefix: prefix}
 }

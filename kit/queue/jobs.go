@@ -20,8 +20,7 @@ type JobOrder[J, K any] struct {
 	// Less is a strict total order of keys: let it compare [ledger.Job.Seq] last.
 	Less func(a, b K) bool
 
-	// Prefix, unless nil, returns what a key begins with, as two words: of two keys, the lesser one never has the greater
-	// pair. A queue compares keys by these pairs, and calls Less only for keys that have the same. This is faster,
+	// Prefix, unless nil, returns the beginning of a key, as two words: if Less(a, b), then Prefix(a) <= Prefix(b). A queue compares keys by these pairs, and calls Less only for keys that have the same. This is faster,
 	// and changes nothing else. With Group, it has to be so for keys of one group only. For a key of 64-bit numbers
 	// that Less compares one after the other, return the first two.
 	Prefix func(K) (hi, lo uint64)

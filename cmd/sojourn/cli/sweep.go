@@ -66,9 +66,7 @@ func newSweep(policies catalog.Catalog) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return f.repeat(cmd, trials, max(1, int(seeds)), files.Sweep, func(samples []*trial.Sample) repeated {
-				return &report.Sweep{Vary: &vary, Samples: samples, Partial: len(samples) < len(trials)}
-			})
+			return f.repeat(cmd, trials, max(1, int(seeds)), files.Sweep, func(samples []*trial.Sample) repeated { return &report.Sweep{Vary: &vary, Samples: samples} })
 		}),
 	}
 	cmd.Flags().SortFlags = false

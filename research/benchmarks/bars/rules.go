@@ -30,11 +30,11 @@ var ruleEdits = []struct {
 	{"sqrt(r+1)", []edit{{"leastwork/leastwork.go", "weigh(work, side.Running(), spread, j.Weight())", "weigh(work, side.Running(), false && spread, j.Weight())"}}},
 	{"p grows with the oldest task", []edit{{"leastwork/work.go", "return ph.samples == 0 && account.Running() > 0", "return false && ph.samples == 0 && account.Running() > 0"}}},
 	{"what has finished corrects W", []edit{{"leastwork/work.go", "return scale(tasks, ph.took.Add(wide.From64(each)), sampled.Add(wide.From64(uint64(told))))", "_ = sampled\n\treturn scale(tasks, wide.From64(each), wide.From64(uint64(told)))"}}},
-	{"names", []edit{{"leastwork/belief.go", "\tprefer(&b.useNames, b.off[byName], b.off[byClass])", "\tb.useNames = false"}, {"leastwork/belief.go", "min(b.off[byName], b.off[byClass])", "b.off[byClass]"}}},
-	{"ratio", []edit{{"leastwork/belief.go", "b.useTold = b.useTold || b.off[byRatio]*9 < own*8", ""}, {"leastwork/belief.go", "prefer(&b.useRatio, b.off[byRatio], b.off[byTold])", ""}, {"leastwork/belief.go", "if !b.useTold || b.off[byRatio] >= own {", "{"}, {"leastwork/belief.go", "min(own, b.off[byRatio]*4/3)", "own"}}},
+	{"names", []edit{{"leastwork/stats.go", "\tprefer(&b.useNames, b.off[byName], b.off[byClass])", "\tb.useNames = false"}, {"leastwork/stats.go", "min(b.off[byName], b.off[byClass])", "b.off[byClass]"}}},
+	{"ratio", []edit{{"leastwork/stats.go", "b.useTold = b.useTold || b.off[byRatio]*9 < own*8", ""}, {"leastwork/stats.go", "prefer(&b.useRatio, b.off[byRatio], b.off[byTold])", ""}, {"leastwork/stats.go", "if !b.useTold || b.off[byRatio] >= own {", "{"}, {"leastwork/stats.go", "min(own, b.off[byRatio]*4/3)", "own"}}},
 	{"told times are used only while they are good", []edit{{"leastwork/work.go", "return b.doubt, ph.told && b.useTold", "return b.doubt, ph.told"}}},
-	{"noisy, between exact and useless", []edit{{"leastwork/belief.go", "{octave / 2, octave * 8 / 5}", "{octave * 8 / 5, octave * 8 / 5}"}}},
-	{"hysteresis of what is usual", []edit{{"leastwork/belief.go", "b.votes >= settling*b.settled && (mean-b.usual).abs() > octave*3/4", "true"}}},
+	{"noisy, between exact and useless", []edit{{"leastwork/stats.go", "{octave / 2, octave * 8 / 5}", "{octave * 8 / 5, octave * 8 / 5}"}}},
+	{"hysteresis of what is usual", []edit{{"leastwork/stats.go", "b.votes >= settling*b.settled && (mean-b.usual).abs() > octave*3/4", "true"}}},
 }
 
 // rules prints the geometric means of the cells without each rule.

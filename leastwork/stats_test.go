@@ -19,7 +19,7 @@ import (
 func TestWhatIsUsedFollowsFromErrors(t *testing.T) {
 	seen := map[[2]bool]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		var b belief
+		var b stats
 		b.reset()
 		want := map[string]bool{"told": true, "rank": true, "ratio": false, "names": true}
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -76,7 +76,7 @@ func TestLevelsRestOnGoodRanks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.beliefs.of(0).useRank = useRank
+		p.stats.of(0).useRank = useRank
 		for id := range sojourn.SlotID(100) {
 			if err := p.Observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}}); err != nil {
 				t.Fatal(err)

@@ -10,11 +10,10 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
-// A belief is what the tasks of one class of slot have taught: how long tasks take of which
-// nothing is told, and how far to believe what is told. The first task of a phase that
-// finishes votes, once for each phase, so that a phase of many tasks counts no more than
-// another.
-type belief struct {
+// Stats hold what finished tasks of one class of slots show: the usual task time, and how accurate
+// the estimates of jobs are. The first task of each phase that finishes is a sample. A phase of many
+// tasks therefore counts no more than another. The samples are called votes.
+type stats struct {
 	votes   uint64  // of all phases
 	sum     octaves // of the times of those tasks
 	usual   octaves // their mean, to a whole octave, as of when it changed; see settle
@@ -38,26 +37,26 @@ type belief struct {
 	names names
 	seen  lengths // of the tasks that voted
 
-	round round // which jobs are still filed by what was believed before
+	round round // which jobs are still filed by older statistics
 }
 
-// Beliefs are what is believed, by class; nil where no job had a phase.
-type beliefs []*belief
+// ClassStats are the statistics by class; nil where no job had a phase.
+type classStats []*stats
 
-// of returns what is believed of a class.
-func (l *beliefs) of(c sojourn.Class) *belief {
+// of returns the statistics of a class.
+func (l *classStats) of(c sojourn.Class) *stats {
 	if int(c) < len(*l) && (*l)[c] != nil {
 		return (*l)[c]
 	}
 	return l.begin(c)
 }
 
-// begin makes the belief of a class of which there was none.
-func (l *beliefs) begin(c sojourn.Class) *belief {
+// begin makes the statistics of a class that had none.
+func (l *classStats) begin(c sojourn.Class) *stats {
 	for int(c) >= len(*l) {
 		*l = append(*l, nil)
 	}
-	b := new(belief)
+	b := new(stats)
 	b.reset()
 	(*l)[c] = b
 	return b
@@ -74,7 +73,7 @@ const (
 	predictors
 )
 
-// A doubt says how far told times are off that are used.
+// A doubt says how far off the estimates are that are used.
 type doubt uint8
 
 const (
@@ -83,7 +82,7 @@ const (
 	useless              // by more
 )
 
-// Where one doubt ends and the next begins, in octaves.
+// The greatest error at which each doubt ends, in octaves.
 var doubtEnds = [useless]octaves{octave / 2, octave * 8 / 5}
 
 const (
@@ -95,9 +94,9 @@ const (
 	forget    = octave * 4 / 5 // what the votes of a name keep of their weight at each further one
 )
 
-// reset gives b what is believed before anything has finished.
-func (b *belief) reset() {
-	*b = belief{
+// reset sets b to what holds before any task has finished.
+func (b *stats) reset() {
+	*b = stats{
 		usual:    log(option.DefaultTaskTime),
 		off:      [predictors]octaves{byName: beginning, byClass: beginning},
 		useTold:  true,
@@ -108,9 +107,8 @@ func (b *belief) reset() {
 	b.names.reset()
 }
 
-// prior returns how long a task of a phase is thought to take before one has finished, where
-// nothing is told.
-func (b *belief) prior(name string) time.Duration {
+// prior returns the predicted time of a task without an estimate, of a phase in which none has finished.
+func (b *stats) prior(name string) time.Duration {
 	if b.useNames {
 		if n := b.names.find(name); n != nil {
 			return n.mean.time()
@@ -119,8 +117,8 @@ func (b *belief) prior(name string) time.Duration {
 	return b.usualTime
 }
 
-// corrected returns how long a task is thought to take that is told to take so long.
-func (b *belief) corrected(told time.Duration, name string) time.Duration {
+// corrected returns the predicted time of a task with this estimate.
+func (b *stats) corrected(told time.Duration, name string) time.Duration {
 	if b.useRatio {
 		if n := b.names.find(name); n != nil && n.toldWeight > 0 {
 			return (log(told) + n.ratio).time()
@@ -129,9 +127,9 @@ func (b *belief) corrected(told time.Duration, name string) time.Duration {
 	return told
 }
 
-// vote takes in the first task of a phase that finishes: how long it took and was told to take, 0
-// if nothing was told. It reports for what jobs are to be judged anew.
-func (b *belief) vote(took, told time.Duration, name string) change {
+// vote counts the first task of a phase that finishes: how long it took, and its estimate, 0 if there
+// was none. It reports what has changed, so that jobs are filed anew.
+func (b *stats) vote(took, told time.Duration, name string) change {
 	y := log(took)
 	n := b.names.find(name)
 	usual := b.usual
@@ -175,25 +173,25 @@ func (b *belief) vote(took, told time.Duration, name string) change {
 // maxVotes is where votes are no longer counted, so that their sum fits.
 const maxVotes = 1 << 40
 
-// miss takes in how far a predictor was off.
-func (b *belief) miss(p predictor, off octaves) {
+// miss counts the error of a predictor.
+func (b *stats) miss(p predictor, off octaves) {
 	b.off[p] += (off - b.off[p]) / octaves(min(b.votes+caution, memory))
 }
 
-// A change says what of a belief has changed.
+// A change says what has changed in the statistics of a class.
 type change uint8
 
 const (
 	nothing change = iota
-	unused         // how far to believe told times, which are not used: no key rests on it
-	untold         // what tasks are thought to take whose times are not told, or not used
+	unused         // the accuracy of estimates that are not used: no key depends on it
+	untold         // the predicted time of tasks without estimates, or whose estimates are not used
 	all            // more than that
 )
 
-// settle draws the consequences of a vote, and reports what has changed by it. All have
+// settle applies the rules of the package comment after a vote, and reports what has changed by it. All have
 // hysteresis, so that they are rare: jobs are filed anew at each. The mean of few votes moves far
 // at each further one, so that what is usual waits for several times as many as before.
-func (b *belief) settle() change {
+func (b *stats) settle() change {
 	before := *b
 	if mean := b.sum / octaves(b.votes); b.votes == 1 || b.votes >= settling*b.settled && (mean-b.usual).abs() > octave*3/4 {
 		b.settled = b.votes
