@@ -192,7 +192,7 @@ func TestNamedTestsExist(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(text)) {
-			if strings.HasPrefix(line, "//\t") { // an example
+			if strings.Contains(line, "func ") { // an example
 				continue
 			}
 			for _, test := range name.FindAllString(line, -1) {

@@ -21,7 +21,7 @@
 // Eight slots work on a batch of 800 tasks of a second each when a job of one task of 50 ms comes. It is done after 99.55 s
 // behind a channel, or under fifo, and after 0.55 s under leastwork, when the next slot is free (TestShortJobBehindABatch).
 //
-// # Promises
+// # What is promised
 //
 //	each task runs, one at a time in a slot, when the phases that it waits for are done TestPhases
 //	slots come and go while tasks run, and no task is lost                              TestSlots
@@ -33,7 +33,21 @@
 //	what the policy does not know is refused, or dropped if Options.Drop says so        TestReleaseIsRefused, TestDrop
 //	under a journal no job that was accepted is lost, whenever the process is killed    TestKilled
 //	of each job OnEnd is called until it has returned nil; a Key is one job             TestOnEnd, TestKey
-//	who waits for what cannot come is told so                                           TestDeadlock, TestClassWithoutSlots
+//	a job that cannot go on by itself is reported by a note, JobStuck                   TestDeadlock, TestClassWithoutSlots
+//
+// # What it costs
+//
+// There is no goroutine that hands out work. The one that ends a task takes the lock of the
+// pool, reports the end, and gets the next task for its slot. An idle slot has no goroutine. What that takes beside
+// a channel is in docs/cost.md: in the module benchmarks, `go run ./noop` prints the processor time of a task that does nothing.
+//
+// # When it is wrong
+//
+// Work of less than some microseconds a task is cheaper through a channel, in batches. Work in other processes belongs to package driver, and
+// queues of Redis, PostgreSQL or NATS to the module connect/gate. A pool bounds neither what waits, unless Options.MaxWaiting says so, nor the memory of what
+// runs; and Go cannot stop a function that looks at no context.
+//
+// # Jobs
 //
 // A [Job] has phases of tasks. A phase waits for the one before it, or for those that it names.
 // [Collect] makes a phase whose tasks return values, and [Results.All] iterates over the values. Package driver
@@ -149,16 +163,4 @@
 // [Pool.Status] says what the pool does now. Options.Observer is told everything that happens: [Log] writes it to a logger, and
 // the modules connect/prometheus and connect/otel keep metrics of it. An execution trace (package runtime/trace) has a region for each
 // attempt, with the name of its job.
-//
-// # Cost
-//
-// There is no goroutine that hands out work. The one that ends a task takes the lock of the
-// pool, reports the end, and gets the next task for its slot. An idle slot has no goroutine. What that takes beside
-// a channel is in docs/cost.md: in the module benchmarks, `go run ./noop` prints the processor time of a task that does nothing.
-//
-// # When it is wrong
-//
-// Work of less than some microseconds a task is cheaper through a channel, in batches. Work in other processes belongs to package driver, and
-// queues of Redis, PostgreSQL or NATS to the module connect/gate. A pool bounds neither what waits, unless Options.MaxWaiting says so, nor the memory of what
-// runs; and Go cannot stop a function that looks at no context.
 package live

@@ -20,6 +20,40 @@
 //
 // The command cmd/sojourn-scheduler is this package with flags.
 //
+// # Example
+//
+// Two nodes have 4 slots each. A Job of 80 pods of a minute comes, and then a Job of one pod of 5 s. In the order of arrival
+// the one pod would start after 10 minutes. Here, under hfsp or leastwork, it starts on the first slot that becomes free, after a minute.
+// README.md has measurements on real servers, beside kube-scheduler.
+//
+// # What is promised
+//
+//   - No slot is given twice and no pod is bound twice, also if binds fail, are throttled, or succeed and the answer is lost (TestFaultyBinds).
+//   - The policy is told what is true, in whatever order informers hear of it (TestAccountIsTrue).
+//   - A pod that may go on no node with a free slot holds up nobody, and is told why (TestBlockedPodsAreTriedOnce, TestNoNodeSuits).
+//   - The pods of a gang start all together or not at all (TestGangs).
+//   - With Shapes no node is over-committed, and no large pod waits for ever (TestNothingIsOvercommitted, TestLargePodsDoNotStarve).
+//   - A pod with a constraint that nobody here looks at is not placed (TestNothingIsPlacedBlindly).
+//   - Owners of Jobs gain nothing by what they write, as far as [Limits] forbid it (TestCheatsGainNothing).
+//   - A Job that somebody else has suspended is never resumed (TestSuspendedByOthers).
+//   - With a [Config.Lease] one of several replicas schedules. It gives the lease back when no bind is under way, and not before (TestLease).
+//
+// # What it costs
+//
+// One goroutine owns the policy, and a bind is one request to the API server: README.md has pods a second, and memory, for this
+// scheduler and for kube-scheduler. A pod that may go on no node with a free slot is tried once, and not again until such a node has one
+// (TestBlockedPodsAreTriedOnce). With Shapes, a new class makes the policy anew, and so does a cluster that has grown or shrunk
+// by more than a quarter (TestSmallChangesMakeNoPolicy).
+//
+// # When it is wrong
+//
+//   - The nodes are not yours alone, or kube-scheduler must place the pods: package suspend.
+//   - Pods have affinities to other pods, spread constraints, host ports, or claims of volumes or devices. They are not placed here, and an event on
+//     the pod says so. Preferences among nodes are not looked at. Module plugin runs a policy inside kube-scheduler, which has all of these.
+//   - Pods differ in size and Shapes is not set: slots are counted and nothing else. Give it nodes of its own, with as many slots as pods
+//     fit. Pods of other schedulers must not request the slots. A pod that requests more cpu, memory or GPUs than
+//     any node has is told so (TestSlotOfANodeThatIsTooSmall).
+//
 // # Where pods go
 //
 // A pod takes one slot of a node that matches its nodeSelector and required node affinity, and whose taints
@@ -61,16 +95,6 @@
 // cannot start costs the loop nothing (TestGangThatWaitsCostsNothing), and preempts nobody.
 // A restart forgets what was kept. A pod that has failed, or whose bind was refused, is replaced by itself. Labels are the
 // only way to say so: the Workload API of Kubernetes 1.36 is alpha, and not looked at.
-//
-// # What it does not do
-//
-// Without Shapes it counts slots and nothing else. Give it nodes of its own, with as many slots as pods
-// fit. Pods of other schedulers must not request the slots. A pod that requests more cpu, memory or GPUs than
-// any node has is told so (TestSlotOfANodeThatIsTooSmall).
-//
-// A pod with an affinity to other pods, claims of volumes or devices, host ports of any container, or spread
-// constraints is not placed, since nobody would look at these; an event on the pod says so
-// (TestNothingIsPlacedBlindly). Preferences among nodes are not looked at.
 //
 // # Jobs
 //
