@@ -12,9 +12,17 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-// With the order Service, each pool has an account of package kit/flow in each class, among its
-// siblings there. An attempt is charged to all pools on its way when it starts, with the time that it is
-// expected to take, and corrected when it ends.
+// With the order Service, each pool has an account of package internal/sfq in each class, among its
+// siblings there, as the flows of package kit/flow have. An attempt is charged to all pools on its way when it starts, with
+// the time that it is expected to take, and corrected when it ends. The rules and their functions:
+//
+//	charge, settle      an attempt starts, and ends
+//	lift                a pool begins to have something to start: Credit
+//	forget              a pool was idle: HalfLife
+//	overrun, overdue    attempts run for longer than they were charged
+//	proved              how far virtual time passes when a pool is served
+//	price               the first end that tells of a cost
+//	saveCharges         snapshots, with poolClass.save
 
 // A mean is what the tasks of late took and have cost in the mean: time, unless ends told of costs.
 type mean struct {
@@ -61,12 +69,12 @@ func (t *tree) costOf(ev *sojourn.Event, n *pool, c sojourn.Class, held time.Dur
 	return 0
 }
 
-// guesses are what attempts were charged, by slot, in pages.
-type guesses struct {
+// charges are what attempts were charged, by slot, in pages.
+type charges struct {
 	pages []*[256]uint64
 }
 
-func (g *guesses) set(id sojourn.SlotID, cost uint64) {
+func (g *charges) set(id sojourn.SlotID, cost uint64) {
 	page := int(id >> 8)
 	for page >= len(g.pages) {
 		g.pages = append(g.pages, nil)
@@ -77,7 +85,7 @@ func (g *guesses) set(id sojourn.SlotID, cost uint64) {
 	g.pages[page][id&255] = cost
 }
 
-func (g *guesses) of(id sojourn.SlotID) uint64 { return g.pages[id>>8][id&255] }
+func (g *charges) of(id sojourn.SlotID) uint64 { return g.pages[id>>8][id&255] }
 
 // expected returns the expected cost of a task of a job in a pool: its estimate, or the mean of the
 // tasks of late in that pool, or else in those around it. Before any has ended, it is 0. Where ends told of costs,
@@ -129,7 +137,7 @@ func (t *tree) price(ev *sojourn.Event, ch ledger.Change[member]) {
 	charge := func(j *job, slot sojourn.Slot) {
 		c := t.counted(slot.Class)
 		cost := times(min(ev.Cost, sfq.MaxCost), t.placesOf(slot.Class))
-		t.guesses.set(slot.ID, cost)
+		t.charges.set(slot.ID, cost)
 		for n := j.Data.pool; n.parent != nil; n = n.parent {
 			n.class(c).account.Charge(cost)
 		}
@@ -172,7 +180,7 @@ func (t *tree) proved(n *pool, c sojourn.Class, tag sfq.Tag) sfq.Tag {
 func (t *tree) charge(n *pool, c sojourn.Class, cost uint64, slot sojourn.SlotID) {
 	at, places := t.counted(c), t.placesOf(c)
 	cost = times(cost, places)
-	t.guesses.set(slot, cost)
+	t.charges.set(slot, cost)
 	for ; n.parent != nil; n = n.parent {
 		nc := n.class(at)
 		if !nc.queued { // an attempt that is adopted
@@ -279,7 +287,7 @@ func (t *tree) effective(n *pool, c sojourn.Class) sfq.Tag {
 // settle corrects the charge of an attempt that an event ends, or takes it back. due is what the job is
 // charged now; false if nothing is. spent is what the attempt has cost.
 func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], spent time.Duration, due uint64, ok bool) {
-	c, cost := ch.Slot.Class, t.guesses.of(ch.Slot.ID)
+	c, cost := ch.Slot.Class, t.charges.of(ch.Slot.ID)
 	at, places := t.counted(c), t.placesOf(c)
 	due = times(due, places)
 	for n := ch.Job.Data.pool; n != nil; n = n.parent {
@@ -338,15 +346,15 @@ func (n *pool) keepDebts(priced bool) {
 	}
 }
 
-// saveGuesses writes what running attempts were charged.
-func (t *tree) saveGuesses(w *snapshot.Writer) {
+// saveCharges writes what running attempts were charged.
+func (t *tree) saveCharges(w *snapshot.Writer) {
 	for slot := range t.ledger.Attempts() {
-		w.Uint(t.guesses.of(slot.ID))
+		w.Uint(t.charges.of(slot.ID))
 	}
 }
 
-// restoreGuesses reads what saveGuesses has written. What pools are charged with must be that.
-func (t *tree) restoreGuesses(r *snapshot.Reader) {
+// restoreCharges reads what saveCharges has written. What pools are charged with must be that.
+func (t *tree) restoreCharges(r *snapshot.Reader) {
 	type place struct {
 		pool  *pool
 		class sojourn.Class
@@ -357,7 +365,7 @@ func (t *tree) restoreGuesses(r *snapshot.Reader) {
 		if r.Err() != nil || a.Job.Data.pool == nil {
 			return
 		}
-		t.guesses.set(slot.ID, cost)
+		t.charges.set(slot.ID, cost)
 		for n := a.Job.Data.pool; n.parent != nil; n = n.parent {
 			if !r.Check(int(slot.Class) < len(n.classes), "a pool runs something of a class that it does not know") {
 				return

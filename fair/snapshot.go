@@ -61,7 +61,7 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 		p.preempt.save(w)
 		p.reserve.Save(w)
 		if p.order == Service {
-			p.saveGuesses(w)
+			p.saveCharges(w)
 		}
 	})
 }
@@ -192,7 +192,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		p.restorePreemption(r)
 		p.reserve.Restore(r)
 		if p.order == Service {
-			p.restoreGuesses(r)
+			p.restoreCharges(r)
 		}
 		if r.Err() == nil {
 			p.compareAccounts(r)

@@ -58,7 +58,7 @@ type tree struct {
 	version uint64   // counts changes
 	looked  []uint64 // by class: the version of the latest look at shares
 	turn    turn     // whose it is; only if ranked
-	guesses guesses  // of running attempts; only if the order is Service
+	charges charges  // of running attempts; only if the order is Service
 	priced  bool     // an end has told of a cost; only if the order is Service
 
 	halfLife time.Duration // of debts; 0 if none is forgotten

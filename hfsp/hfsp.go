@@ -21,6 +21,14 @@ import (
 // A Policy is HFSP as a [sojourn.Policy]. It is also a [sojourn.Supporter], a [sojourn.Seeker],
 // a [sojourn.Admitter], a [sojourn.Preemptor], a [sojourn.Waker], a
 // [sojourn.Explainer] and a [sojourn.Snapshotter].
+//
+// All slots work alike here: time on a slot is work. It enters in these places only:
+//
+//	service                  what an attempt took that has ended: phase.served, samples, estimator
+//	phase.charge             the same for attempts that run when a job is cancelled
+//	samples                  since and Delta: work, progressed, ripen, next
+//	targets.spareFrom        KillFraction of the time of a task
+//	class.resize             the virtual cluster works as fast as there are slots
 type Policy struct {
 	options
 

@@ -155,9 +155,8 @@ func (t *targets) spares(ph *phase, task uint32, start sojourn.Time) bool {
 	if t.any {
 		return false
 	}
-	// start + spared * mean < now
-	return ph.job.Data.wasKilled(ph.index, task) ||
-		wide.Mul64(ph.mean(), t.spared).Less(wide.Mul64(uint64(t.ledger.Now().Sub(start)), 1<<16))
+	from, ok := t.spareFrom(ph, start)
+	return ok && from <= t.ledger.Now() || ph.job.Data.wasKilled(ph.index, task)
 }
 
 // AppendPreemptions implements [sojourn.Preemptor]. For each class it goes through the

@@ -62,7 +62,9 @@ func (l *classStats) begin(c sojourn.Class) *stats {
 	return b
 }
 
-// A predictor is a way to predict how long a task takes.
+// A predictor is a way to predict how long a task takes. vote counts the error of each, settle decides which are used, and
+// prior and corrected predict. Snapshots have the errors in this order, and the tables of the package comment and the oracle
+// of the tests list all.
 type predictor int
 
 const (
