@@ -114,8 +114,8 @@ func TestDemandsThatChange(t *testing.T) {
 				w.end(p.UID)
 				w.remove(p.UID)
 				w.settle()
-				if n := len(w.core.byID) + len(w.core.pods) + len(w.core.jobs); n > 0 || kind == "slots" && len(w.core.fits.wishes) > 0 {
-					t.Errorf("%s, %s: %d pods and jobs and %d wishes are left", tc.name, kind, n, len(w.core.fits.wishes))
+				if n := len(w.core.byID) + len(w.core.pods) + len(w.core.jobs); n > 0 || kind == "slots" && len(w.core.fits.demands) > 0 {
+					t.Errorf("%s, %s: %d pods and jobs and %d demands are left", tc.name, kind, n, len(w.core.fits.demands))
 				}
 			}
 		}
@@ -187,8 +187,8 @@ func TestAnnotationsOfAPodChange(t *testing.T) {
 	}
 }
 
-// Nodes remember no more wishes than there are, however many pods have come and gone.
-func TestNodesForgetWishes(t *testing.T) {
+// Nodes remember no more demands than there are, however many pods have come and gone.
+func TestNodesForgetDemands(t *testing.T) {
 	const nodes, pods = 10, 200
 	for kind, w := range stages(t, "fifo") {
 		for i := range nodes {
@@ -207,8 +207,8 @@ func TestNodesForgetWishes(t *testing.T) {
 			w.settle()
 		}
 		for name, n := range w.core.nodes {
-			if got := len(n.site.lacks); got > len(w.core.fits.wishes) || kind == "slots" && got > 0 {
-				t.Errorf("%s: node %s remembers %d wishes, and there are %d", kind, name, got, len(w.core.fits.wishes))
+			if got := len(n.site.lacks); got > len(w.core.fits.demands) || kind == "slots" && got > 0 {
+				t.Errorf("%s: node %s remembers %d demands, and there are %d", kind, name, got, len(w.core.fits.demands))
 			}
 		}
 	}

@@ -116,7 +116,7 @@ type pod struct {
 	state     state
 	task      *task // nil until its job is known
 	class     sojourn.Class
-	wish      *wish
+	demand    *demand
 	want      *want  // with shapes
 	notes     string // the annotations that the job, if it is its own, or wrong is about
 	told      string // why it goes on no node

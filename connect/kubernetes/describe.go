@@ -42,7 +42,7 @@ func class(slots []corev1.ResourceName, pod *corev1.PodSpec) (sojourn.Class, err
 	return sojourn.Class(found), nil
 }
 
-// placeable returns what of a pod's wishes nobody would look at.
+// placeable returns what of a pod's demands nobody would look at.
 func placeable(pod *corev1.PodSpec) error {
 	switch {
 	case pod.Affinity != nil && (pod.Affinity.PodAffinity != nil || pod.Affinity.PodAntiAffinity != nil):

@@ -17,9 +17,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// A wish is what pods demand of their nodes besides room: nodeSelector, required node affinity, and that
+// A demand is what pods require of their nodes besides room: nodeSelector, required node affinity, and that
 // the pods tolerate the taints. Pods with the same demands share it.
-type wish struct {
+type demand struct {
 	key         string
 	pods        int                           // that are known and have it
 	needs       map[corev1.ResourceName]int64 // beside slots: what a node must have at all; nil with shapes
@@ -29,9 +29,9 @@ type wish struct {
 
 // fits is what a core knows of where pods may go.
 type fits struct {
-	wishes map[string]*wish
-	slots  []corev1.ResourceName // nil with shapes
-	nodes  map[string]*node      // those that are known, and remember wishes
+	demands map[string]*demand
+	slots   []corev1.ResourceName // nil with shapes
+	nodes   map[string]*node      // those that are known, and remember demands
 
 	// blocked are the tasks that the policy would start, in its order, and whose pods may go on no node
 	// with a free slot. The policy has them as held. Invariant, after each settle: no free slot of the
@@ -49,17 +49,17 @@ type fits struct {
 
 // A place is where pods may go that are alike.
 type place struct {
-	class sojourn.Class
-	wish  *wish
-	want  *want // with shapes
+	class  sojourn.Class
+	demand *demand
+	want   *want // with shapes
 }
 
 func newFits(slots []corev1.ResourceName, nodes map[string]*node) fits {
-	return fits{epoch: 1, slots: slots, nodes: nodes, wishes: map[string]*wish{}, freed: map[*node]bool{}, full: map[place]bool{}, told: map[sojourn.SlotID]sojourn.NodeID{}}
+	return fits{epoch: 1, slots: slots, nodes: nodes, demands: map[string]*demand{}, freed: map[*node]bool{}, full: map[place]bool{}, told: map[sojourn.SlotID]sojourn.NodeID{}}
 }
 
-// wish returns what a pod demands, and counts the pod.
-func (f *fits) wish(pod *corev1.PodSpec) *wish {
+// demandOf returns what a pod demands, and counts the pod.
+func (f *fits) demandOf(pod *corev1.PodSpec) *demand {
 	demands := struct {
 		Selector    map[string]string             `json:",omitempty"`
 		Affinity    *corev1.NodeSelector          `json:",omitempty"`
@@ -89,22 +89,22 @@ func (f *fits) wish(pod *corev1.PodSpec) *wish {
 		}
 		key = string(b)
 	}
-	w := f.wishes[key]
+	w := f.demands[key]
 	if w == nil {
-		w = &wish{key: key, needs: demands.Needs, tolerations: demands.Tolerations, affinity: nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: *pod})}
-		f.wishes[key] = w
+		w = &demand{key: key, needs: demands.Needs, tolerations: demands.Tolerations, affinity: nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: *pod})}
+		f.demands[key] = w
 	}
 	w.pods++
 	return w
 }
 
-// unwish forgets a pod.
-func (f *fits) unwish(w *wish) {
+// forget forgets a pod.
+func (f *fits) forget(w *demand) {
 	if w == nil {
 		return
 	}
 	if w.pods--; w.pods == 0 {
-		delete(f.wishes, w.key)
+		delete(f.demands, w.key)
 		for _, n := range f.nodes {
 			delete(n.site.lacks, w)
 		}
@@ -117,17 +117,17 @@ func ofState(taint string) bool {
 	return taint == corev1.TaintNodeNotReady || taint == corev1.TaintNodeUnreachable || taint == corev1.TaintNodeUnschedulable
 }
 
-// A site is what pods can demand of a node, and for each wish why it is not met; empty if it is.
+// A site is what pods can demand of a node, and for each demand why it is not met; empty if it is.
 type site struct {
 	obj    *corev1.Node // nil if the node is not in the pool
 	taints []corev1.Taint
-	lacks  map[*wish]string
+	lacks  map[*demand]string
 }
 
 // see notes what a node is now.
 func (c *places) see(n *node, o *corev1.Node) {
 	old := n.site
-	n.site = site{lacks: map[*wish]string{}}
+	n.site = site{lacks: map[*demand]string{}}
 	if o != nil && c.selector.Matches(nodeLabels(o)) {
 		n.site.obj = o
 		for _, t := range o.Spec.Taints {
@@ -149,8 +149,8 @@ func sameRoom(a, b *corev1.Node) bool {
 
 const tooLittle = "has too little "
 
-// lacks returns why pods with a wish may not go on a node, empty if they may.
-func (n *node) lacks(w *wish) string {
+// lacks returns why pods with a demand may not go on a node, empty if they may.
+func (n *node) lacks(w *demand) string {
 	if why, ok := n.site.lacks[w]; ok {
 		return why
 	}
@@ -167,7 +167,7 @@ func (n *node) lacks(w *wish) string {
 		why = tooLittle + string(name)
 	}
 	if n.site.lacks == nil {
-		n.site.lacks = map[*wish]string{}
+		n.site.lacks = map[*demand]string{}
 	}
 	n.site.lacks[w] = why
 	return why
@@ -178,11 +178,11 @@ func (n *node) lacks(w *wish) string {
 // alike to the policy, since no job has inputs. If there is no such slot, site returns nil.
 func (c *places) site(slot sojourn.SlotID, t *task) *pod {
 	if c.shapes != nil {
-		return t.waiting[0] // a wish is a part of the shape
+		return t.waiting[0] // a demand is a part of the shape
 	}
 	n := c.home[slot]
 	for _, p := range t.waiting {
-		if n.lacks(p.wish) == "" {
+		if n.lacks(p.demand) == "" {
 			return p
 		}
 	}
@@ -202,7 +202,7 @@ func (c *places) free(at place) (slot sojourn.SlotID, ok bool) {
 	}
 	var first *node
 	for _, n := range c.nodes {
-		if (first == nil || n.id < first.id) && n.lacks(at.wish) == "" {
+		if (first == nil || n.id < first.id) && n.lacks(at.demand) == "" {
 			if id, free := c.idle(n, at.class); free {
 				first, slot = n, id
 			}
@@ -292,7 +292,7 @@ func (c *places) unblock() {
 func (c *places) vacant(at place) int {
 	sum := 0
 	for n := range c.fits.freed {
-		if n.lacks(at.wish) != "" {
+		if n.lacks(at.demand) != "" {
 			continue
 		}
 		for _, id := range n.classes[at.class].slots {
@@ -304,7 +304,7 @@ func (c *places) vacant(at place) int {
 	return sum
 }
 
-func (p *pod) place() place { return place{p.class, p.wish, p.want} }
+func (p *pod) place() place { return place{p.class, p.demand, p.want} }
 
 // doubt tells a pod that waits if no node could ever be its place.
 func (c *places) doubt(p *pod) {
@@ -347,14 +347,14 @@ func (c *places) hopeless(at place) string {
 		if n.site.obj == nil {
 			continue
 		}
-		why := n.lacks(at.wish)
+		why := n.lacks(at.demand)
 		if at.want == nil {
 			q := n.site.obj.Status.Allocatable[c.slots[at.class]]
 			if q.Sign() <= 0 {
 				continue
 			}
 		}
-		needs := at.wish.needs
+		needs := at.demand.needs
 		if at.want != nil {
 			needs = at.want.requests
 		}

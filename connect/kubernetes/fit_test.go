@@ -15,9 +15,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A demand is what a pod of these tests asks of its node: a zone, unless it is empty, and which taints
+// Constraints are what a pod of these tests asks of its node: a zone, unless it is empty, and which taints
 // it tolerates.
-type demand struct {
+type constraints struct {
 	zone     string
 	affinity bool // asks by affinity, otherwise by nodeSelector
 	bears    map[string]bool
@@ -28,8 +28,8 @@ var (
 	taintNames = []string{"gpu", "spot"}
 )
 
-func drawDemand(t *rapid.T) demand {
-	d := demand{zone: rapid.SampledFrom(zones).Draw(t, "zone"), affinity: rapid.Bool().Draw(t, "affinity"), bears: map[string]bool{}}
+func drawDemand(t *rapid.T) constraints {
+	d := constraints{zone: rapid.SampledFrom(zones).Draw(t, "zone"), affinity: rapid.Bool().Draw(t, "affinity"), bears: map[string]bool{}}
 	for _, name := range taintNames {
 		d.bears[name] = rapid.Bool().Draw(t, name)
 	}
@@ -37,7 +37,7 @@ func drawDemand(t *rapid.T) demand {
 }
 
 // set writes a demand into a pod.
-func (d demand) set(spec *corev1.PodSpec) {
+func (d constraints) set(spec *corev1.PodSpec) {
 	switch {
 	case d.zone == "":
 	case d.affinity:
@@ -55,7 +55,7 @@ func (d demand) set(spec *corev1.PodSpec) {
 }
 
 // suits is the oracle of which nodes take a pod.
-func (d demand) suits(n *corev1.Node) bool {
+func (d constraints) suits(n *corev1.Node) bool {
 	if d.zone != "" && n.Labels["zone"] != d.zone {
 		return false
 	}
@@ -84,7 +84,7 @@ func drawSite(t *rapid.T, n *corev1.Node) {
 // node, and what the pods demand.
 type spot struct {
 	*stage
-	demands map[types.UID]demand
+	demands map[types.UID]constraints
 	waits   []types.UID
 	where   map[types.UID]string
 }
@@ -138,11 +138,11 @@ func (s *spot) settle(t *rapid.T, exact bool) {
 
 // Pods go only on nodes that they match and tolerate. Under fifo each free slot goes to the first pod that
 // may go there, whatever the pods before it demand.
-func TestWishesAreMet(t *testing.T) {
+func TestDemandsAreMet(t *testing.T) {
 	for _, policy := range []string{"fifo", "default", "fair", "hfsp"} {
 		t.Run(policy, rapid.MakeCheck(func(t *rapid.T) {
 			w := newStage(t, builtin(t, policy))
-			s := &spot{stage: w, demands: map[types.UID]demand{}, where: map[types.UID]string{}}
+			s := &spot{stage: w, demands: map[types.UID]constraints{}, where: map[types.UID]string{}}
 			for range rapid.IntRange(1, 40).Draw(t, "steps") {
 				w.now = w.now.Add(time.Second)
 				switch rapid.IntRange(0, 5).Draw(t, "step") {

@@ -43,19 +43,19 @@ func TestGangs(t *testing.T) {
 			for range rapid.IntRange(1, 25).Draw(t, "steps") {
 				w.now = w.now.Add(time.Second)
 				g := &group{fast: rapid.Bool().Draw(t, "wants a fast disk")}
-				wish := func(spec *corev1.PodSpec) {
+				demand := func(spec *corev1.PodSpec) {
 					if one(spec); g.fast {
 						spec.NodeSelector = map[string]string{"fast": "true"}
 					}
 				}
 				switch rapid.IntRange(0, 3).Draw(t, "step") {
 				case 0:
-					for _, p := range w.newJob(rapid.IntRange(1, 6).Draw(t, "width"), map[string]string{Gang: ""}, wish) {
+					for _, p := range w.newJob(rapid.IntRange(1, 6).Draw(t, "width"), map[string]string{Gang: ""}, demand) {
 						g.pods = append(g.pods, p.UID)
 					}
 					waits = append(waits, g)
 				case 1:
-					g.pods = []types.UID{w.newPod(wish).UID}
+					g.pods = []types.UID{w.newPod(demand).UID}
 					waits = append(waits, g)
 				default:
 					if len(running) > 0 {

@@ -67,7 +67,7 @@ func (c *core) keeps(j *job) bool {
 		return false
 	}
 	for _, p := range c.gangs.picks[j] {
-		if p.state != picked || p.node.lacks(p.wish) != "" || c.overdrawn(p) {
+		if p.state != picked || p.node.lacks(p.demand) != "" || c.overdrawn(p) {
 			return false
 		}
 	}
@@ -166,7 +166,7 @@ func (c *places) mayFit(list []*task) bool {
 		return true
 	}
 	for _, n := range c.nodes { // sums only
-		if s := &n.classes[p.class]; n.lacks(p.wish) == "" {
+		if s := &n.classes[p.class]; n.lacks(p.demand) == "" {
 			need -= len(s.slots) + len(s.retiring) - s.busy
 		}
 	}
@@ -175,7 +175,7 @@ func (c *places) mayFit(list []*task) bool {
 
 // holds returns how many pods like p a node has room for, were nothing else of the policy there.
 func (c *places) holds(n *node, p *pod) int {
-	if n.lacks(p.wish) != "" {
+	if n.lacks(p.demand) != "" {
 		return 0
 	}
 	if c.shapes == nil {

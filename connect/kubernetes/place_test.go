@@ -78,7 +78,7 @@ func unscheduled(p *corev1.Pod) string {
 
 // On a real API server pods go to nodes that they match and tolerate, past a pod that waits for a node, and
 // that one says why until a node of that kind comes.
-func TestWishesOnRealServer(t *testing.T) {
+func TestDemandsOnRealServer(t *testing.T) {
 	_, cl := bare(t)
 	slots := map[string]string{string(kubernetes.DefaultSlot): "1"}
 	gpu := func(n *corev1.Node) {

@@ -68,7 +68,7 @@ func (c *workload) pod(o *corev1.Pod) {
 		}
 		p.task.waiting = append(p.task.waiting, p)
 		c.touch(p.task)
-		p.task.blocked = false // it may have other wishes
+		p.task.blocked = false // it may have other demands
 		c.sync(p.task)
 		c.listen(p)
 		c.doubt(p)
@@ -85,12 +85,12 @@ func (c *workload) pod(o *corev1.Pod) {
 // reread takes from a pod what it demands and what its annotations say. Both may change: the demands until it has a node, since whoever
 // holds it back by a gate may narrow them, and anybody may add tolerations and change the size of its containers.
 func (c *workload) reread(p *pod) {
-	o, first := p.obj, p.wish == nil
+	o, first := p.obj, p.demand == nil
 	changed := false
-	if before := p.wish; p.state <= paused {
-		p.wish = c.fits.wish(&o.Spec)
-		c.fits.unwish(before)
-		changed = p.wish != before || p.want != nil && !maps.Equal(p.want.requests, requestsOf(&o.Spec))
+	if before := p.demand; p.state <= paused {
+		p.demand = c.fits.demandOf(&o.Spec)
+		c.fits.forget(before)
+		changed = p.demand != before || p.want != nil && !maps.Equal(p.want.requests, requestsOf(&o.Spec))
 	}
 	before := p.notes
 	p.notes = noted(o)
@@ -136,7 +136,7 @@ func (c *workload) detach(p *pod) {
 func (c *workload) podGone(uid types.UID) {
 	if p := c.pods[uid]; p != nil {
 		c.end(p, false)
-		c.fits.unwish(p.wish)
+		c.fits.forget(p.demand)
 		c.unwant(uid)
 		delete(c.pods, uid)
 	}

@@ -210,7 +210,7 @@ func TestShapesHaveNoSlots(t *testing.T) {
 	w.setNode("n", 0, has(110, 8, 100))
 	w.newPod(asks(1, 1))
 	w.newPod(asks(2, 1))
-	if n := len(w.core.fits.wishes); n != 1 {
-		t.Errorf("%d wishes, want 1", n)
+	if n := len(w.core.fits.demands); n != 1 {
+		t.Errorf("%d demands, want 1", n)
 	}
 }

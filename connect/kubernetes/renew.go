@@ -23,7 +23,7 @@ func (c *shaped) renew(p sojourn.Policy) error {
 	if err != nil {
 		return err
 	}
-	// Not AnyNode, although a wish is a part of a shape, so that nothing would be lost: BenchmarkShapes is no faster with it,
+	// Not AnyNode, although a demand is a part of a shape, so that nothing would be lost: BenchmarkShapes is no faster with it,
 	// since a pod costs far more than the events of its slots. It would also take a look at Place in freeFor, because a class
 	// may then have a slot and no room.
 	cluster, err := shape.New(truth, shape.Options{Shapes: s.forms, Patience: s.config.Patience})

@@ -42,7 +42,7 @@ type shapes struct {
 	// What the policy was made with.
 	cluster *shape.Cluster
 	names   []corev1.ResourceName
-	wishes  []*wish
+	demands []*demand
 	rounded bool // some wants share a class
 	forms   []shape.Resources
 	totals  shape.Resources
@@ -74,16 +74,16 @@ func fairly(cost map[sojourn.Class][]uint32) (sojourn.Policy, error) {
 // want returns what a pod asks for, with a class, and counts the user.
 func (c *shaped) want(spec *corev1.PodSpec) (*want, error) {
 	s := c.shapes
-	requests, wish := requestsOf(spec), c.fits.wish(spec)
-	key := fmt.Sprintf("%v %s", requests, wish.key) // which sorts
+	requests, demand := requestsOf(spec), c.fits.demandOf(spec)
+	key := fmt.Sprintf("%v %s", requests, demand.key) // which sorts
 	w := s.wants[key]
 	if w == nil {
-		w = &want{requests: requests, wish: wish}
+		w = &want{requests: requests, demand: demand}
 		s.wants[key] = w
 		s.list = append(s.list, w)
-		wish.pods++ // until the want is forgotten
+		demand.pods++ // until the want is forgotten
 	}
-	c.fits.unwish(wish)
+	c.fits.forget(demand)
 	w.users++
 	if !w.classed {
 		c.classify(w)
@@ -120,14 +120,14 @@ func closeTo(need, form shape.Resources) bool {
 
 // vector returns a want as the policy's shapes have it; false if it asks for what they do not know.
 func (s *shapes) vector(w *want) (shape.Resources, bool) {
-	v, known := make(shape.Resources, len(s.names)+len(s.wishes)), 0
+	v, known := make(shape.Resources, len(s.names)+len(s.demands)), 0
 	for i, name := range s.names {
 		if n, ok := w.requests[name]; ok {
 			v[i] = n
 			known++
 		}
 	}
-	at := slices.Index(s.wishes, w.wish)
+	at := slices.Index(s.demands, w.demand)
 	if known < len(w.requests) || at < 0 {
 		return nil, false
 	}
@@ -138,7 +138,7 @@ func (s *shapes) vector(w *want) (shape.Resources, bool) {
 // roomOf returns what a node has for pods of the policy.
 func (c *shaped) roomOf(n *node) shape.Resources {
 	s := c.shapes
-	v := make(shape.Resources, len(s.names)+len(s.wishes))
+	v := make(shape.Resources, len(s.names)+len(s.demands))
 	if n.gone || n.site.obj == nil || !batch.Usable(n.site.obj) {
 		return v
 	}
@@ -147,7 +147,7 @@ func (c *shaped) roomOf(n *node) shape.Resources {
 			v[i] = max(0, batch.Amount(name, q)-n.taken[name])
 		}
 	}
-	for i, w := range s.wishes {
+	for i, w := range s.demands {
 		if n.lacks(w) == "" {
 			v[len(s.names)+i] = plenty
 		}
@@ -319,20 +319,20 @@ func (c *shaped) reshape() {
 	s := c.shapes
 	s.list = slices.DeleteFunc(s.list, func(w *want) bool {
 		if w.users == 0 {
-			c.fits.unwish(w.wish)
+			c.fits.forget(w.demand)
 		}
 		return w.users == 0
 	})
 	maps.DeleteFunc(s.wants, func(_ string, w *want) bool { return w.users == 0 })
-	names, wishes := map[corev1.ResourceName]bool{}, map[*wish]bool{}
-	s.wishes = nil
+	names, demands := map[corev1.ResourceName]bool{}, map[*demand]bool{}
+	s.demands = nil
 	for _, w := range s.list {
 		for name := range w.requests {
 			names[name] = true
 		}
-		if !wishes[w.wish] {
-			wishes[w.wish] = true
-			s.wishes = append(s.wishes, w.wish)
+		if !demands[w.demand] {
+			demands[w.demand] = true
+			s.demands = append(s.demands, w.demand)
 		}
 	}
 	s.names = slices.Sorted(maps.Keys(names))

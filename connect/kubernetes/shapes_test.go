@@ -65,7 +65,7 @@ func newShapes(t fataler, patience time.Duration) *stage {
 // A bin is the oracle of what is where, by adding up.
 type bin struct {
 	*stage
-	demands map[types.UID]demand
+	demands map[types.UID]constraints
 	where   map[types.UID]string // strangers included
 	waits   map[types.UID]bool
 }
@@ -90,7 +90,7 @@ func (b *bin) left(node string, name corev1.ResourceName) int64 {
 func (b *bin) fits(uid types.UID, node string) string {
 	n := b.nodes[node]
 	if !batch.Usable(n) || !b.demands[uid].suits(n) {
-		return "wish"
+		return "demand"
 	}
 	for name, r := range b.pods[uid].Spec.Containers[0].Resources.Requests {
 		if r.MilliValue() > b.left(node, name) {
@@ -126,7 +126,7 @@ func (b *bin) settle(t *rapid.T) {
 // somewhere: whatever comes, ends, shrinks, or is put there by others.
 func TestNothingIsOvercommitted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := &bin{stage: newShapes(t, -1), demands: map[types.UID]demand{}, where: map[types.UID]string{}, waits: map[types.UID]bool{}}
+		b := &bin{stage: newShapes(t, -1), demands: map[types.UID]constraints{}, where: map[types.UID]string{}, waits: map[types.UID]bool{}}
 		draw := func(most int64) int64 { return rapid.Int64Range(0, most).Draw(t, "amount") }
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			b.now = b.now.Add(time.Second)

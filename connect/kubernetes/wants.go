@@ -14,12 +14,12 @@ import (
 	podresource "k8s.io/component-helpers/resource"
 )
 
-// A want is what pods ask of their nodes: amounts of resources, and a wish. Pods that ask for the same
-// share it. A want is a shape of package shape: each wish is a resource, of which nodes that suit have
+// A want is what pods ask of their nodes: amounts of resources, and a demand. Pods that ask for the same
+// share it. A want is a shape of package shape: each demand is a resource, of which nodes that suit have
 // plenty and others nothing.
 type want struct {
 	requests map[corev1.ResourceName]int64 // in thousandths of cpu, otherwise units; nothing is 0
-	wish     *wish
+	demand   *demand
 	users    int // pods and Jobs
 	class    sojourn.Class
 	classed  bool // class is valid

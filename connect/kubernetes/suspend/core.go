@@ -28,9 +28,9 @@ type actuator interface {
 
 // A writing is what a Job should be. The next one of the same Job may replace it before it is written.
 type writing struct {
-	width    int // pods that may run; 0 suspends the Job
-	wish     int
-	admitted string
+	width       int // pods that may run; 0 suspends the Job
+	parallelism int
+	admitted    string
 
 	// keep leaves spec.suspend as it is, which is false unless the user has just suspended the Job. It is set
 	// only if no writing of the Job is under way.
@@ -76,13 +76,13 @@ type job struct {
 	notes   string // what spec, or the refusal, is about
 	refusal string
 
-	n, wish   int      // completions, and the most pods at a time
-	succeeded int      // pods that the policy was told of
-	failed    int      // the same
-	edge      uint32   // tasks from here on are held, and never were ready
-	parked    []uint32 // tasks below edge that are held
-	admitted  string   // when
-	paused    bool     // by its user
+	n, parallelism int      // completions, and the most pods at a time
+	succeeded      int      // pods that the policy was told of
+	failed         int      // the same
+	edge           uint32   // tasks from here on are held, and never were ready
+	parked         []uint32 // tasks below edge that are held
+	admitted       string   // when
+	paused         bool     // by its user
 
 	grants   []*grant // the oldest first
 	covered  int      // grants that are covered
@@ -278,7 +278,7 @@ func (c *core) write(j *job) {
 	if r := j.obj.Status.Ready; r != nil {
 		ready = int(*r)
 	}
-	w := writing{width: max(j.covered-j.dying, min(ready-j.dying, spread(j.obj))), wish: j.wish, admitted: j.admitted}
+	w := writing{width: max(j.covered-j.dying, min(ready-j.dying, spread(j.obj))), parallelism: j.parallelism, admitted: j.admitted}
 	same, foreign := spread(j.obj) == w.width || left(j.obj) == 0, false
 	switch {
 	case same && j.sent == nil && (j.obj.Annotations[kubernetes.Admitted] != "" || left(j.obj) == 0):
@@ -378,8 +378,8 @@ func ended(o *batchv1.Job) (succeeded, failed int) {
 	return succeeded, failed
 }
 
-// wish returns the most pods that a Job wants at a time.
-func wish(o *batchv1.Job) (int, error) {
+// parallelismOf returns the most pods that a Job allows at a time.
+func parallelismOf(o *batchv1.Job) (int, error) {
 	s, ok := o.Annotations[Parallelism]
 	if !ok {
 		return int(*o.Spec.Parallelism), nil

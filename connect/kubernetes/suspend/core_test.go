@@ -107,7 +107,7 @@ func (w *world) carryOut(o *batchv1.Job, pods func()) int32 {
 	if o.Annotations == nil {
 		o.Annotations = map[string]string{}
 	}
-	maps.Copy(o.Annotations, map[string]string{kubernetes.Admitted: what.admitted, Parallelism: fmt.Sprint(what.wish), Granted: fmt.Sprint(width)})
+	maps.Copy(o.Annotations, map[string]string{kubernetes.Admitted: what.admitted, Parallelism: fmt.Sprint(what.parallelism), Granted: fmt.Sprint(width)})
 	pods()
 	w.version++
 	o.ResourceVersion = fmt.Sprint(w.version)

@@ -108,7 +108,7 @@ func (c *core) arrive(j *job) error {
 	if *o.Spec.Completions == 0 {
 		return nil
 	}
-	w, err := wish(o)
+	w, err := parallelismOf(o)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (c *core) arrive(j *job) error {
 		return err
 	}
 	c.nextJob++
-	j.id, j.spec, j.n, j.wish, j.edge = spec.ID, spec, n, w, uint32(n)
+	j.id, j.spec, j.n, j.parallelism, j.edge = spec.ID, spec, n, w, uint32(n)
 	done, failed := ended(o)
 	j.succeeded, j.failed = 0, failed
 	if j.admitted = o.Annotations[kubernetes.Admitted]; j.admitted == "" {
@@ -188,7 +188,7 @@ func (c *core) idle() (id sojourn.SlotID, extra bool) {
 // revise tells the policy of other annotations, or of more completions.
 func (c *core) revise(j *job) {
 	o := j.obj
-	w, err := wish(o)
+	w, err := parallelismOf(o)
 	n := j.n
 	if o.Spec.Completions != nil {
 		n = max(n, int(*o.Spec.Completions))
@@ -210,7 +210,7 @@ func (c *core) revise(j *job) {
 	if !spec.Phases[0].Held && int(j.edge) == j.n {
 		j.edge = uint32(n)
 	}
-	j.spec, j.n, j.wish = spec, n, w
+	j.spec, j.n, j.parallelism = spec, n, w
 	c.fit(j)
 }
 
@@ -277,13 +277,13 @@ func (c *core) pending(j *job) (sojourn.TaskID, bool) {
 	return sojourn.TaskID{}, false
 }
 
-// fit holds tasks and releases them, so that no more may run than the Job wants at a time.
+// fit holds tasks and releases them, so that no more may run than the Job allows at a time.
 func (c *core) fit(j *job) {
 	live, ok := c.truth.Job(j.id)
 	if !ok {
 		return
 	}
-	want := min(j.wish, live.Left)
+	want := min(j.parallelism, live.Left)
 	if c.room != nil {
 		want = min(want, live.Running+window)
 	}

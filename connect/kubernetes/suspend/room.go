@@ -396,7 +396,7 @@ func (c *core) unblock() time.Duration {
 	r, now, sleep := c.room, c.driver.Now(), driver.Never
 	r.blocked = slices.DeleteFunc(r.blocked, func(j *job) bool { // gone, paused, or it wants no more pods by now
 		live, ok := c.truth.Job(j.id)
-		j.blocked = ok && !j.paused && live.Running < min(j.wish, live.Left)
+		j.blocked = ok && !j.paused && live.Running < min(j.parallelism, live.Left)
 		return !j.blocked
 	})
 	c.measure()

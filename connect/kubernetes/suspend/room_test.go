@@ -505,7 +505,7 @@ func TestRoomHolds(t *testing.T) {
 					if most := max(j.covered, int(o.Status.Active)); j.occupied < most {
 						r.Fatalf("%s: %s has %d pods, and %d are counted", policy, o.Name, most, j.occupied)
 					}
-					if !j.paused && len(j.grants) < min(j.wish, wanted(o)) && free(o) {
+					if !j.paused && len(j.grants) < min(j.parallelism, wanted(o)) && free(o) {
 						r.Fatalf("%s: there is room for one more of %s: %v of %v", policy, o.Name, w.room.used, w.room.space)
 					}
 				}

@@ -166,7 +166,7 @@ func (w *writer) write(o *batchv1.Job, what *writing, later bool) {
 	}
 	w.put(key{uid: o.UID}, note{o, what, patchOf(map[string]any{
 		"metadata": map[string]any{"uid": o.UID, "annotations": map[string]string{
-			kubernetes.Admitted: what.admitted, Parallelism: strconv.Itoa(what.wish), Granted: strconv.Itoa(what.width)}},
+			kubernetes.Admitted: what.admitted, Parallelism: strconv.Itoa(what.parallelism), Granted: strconv.Itoa(what.width)}},
 		"spec": spec,
 	})}, later)
 }
