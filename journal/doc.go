@@ -12,7 +12,7 @@
 //	pos := j.End()
 //	mu.Unlock()
 //	if err := j.Wait(pos); err == nil {
-//		... // the job is durable: tell who submitted it
+//		... // the job is durable: answer its client
 //	}
 //
 // # Example
@@ -29,7 +29,7 @@
 //   - After an error of the store, such as a full disk, nothing changes until the journal is opened again, and what was waited for is
 //     there (TestStoreFails, TestDiskFull, TestFailedSync).
 //   - With Options.Retry the journal goes on by itself when the store works again (TestRetry, TestHostileDisk).
-//   - If another policy is opened, or one with other options, it is told the facts, and [Restored] says so (TestAnotherPolicy).
+//   - If another policy is opened, or one with other options, it gets the facts as events, and [Restored] says so (TestAnotherPolicy).
 //   - With Options.Another no call waits for a snapshot (TestNoPause).
 //   - A second process follows, and knows the same when the first has gone (TestFollow); see [FollowFiles].
 //

@@ -160,7 +160,7 @@
 //
 // # What it does now, and did
 //
-// [Pool.Status] says what the pool does now. Options.Observer is told everything that happens: [Log] writes it to a logger, and
+// [Pool.Status] says what the pool does now. Options.Observer gets a note of everything that happens: [Log] writes it to a logger, and
 // the modules connect/prometheus and connect/otel keep metrics of it. An execution trace (package runtime/trace) has a region for each
 // attempt, with the name of its job.
 package live

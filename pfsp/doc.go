@@ -3,8 +3,8 @@
 //
 // Tier: stable.
 //
-// Use it if sizes are known. If they are guessed badly, late jobs share the slots and the promise is void, which Explain
-// tells; package hfsp is then the better choice.
+// Use it if sizes are known. If estimates are bad, late jobs share the slots and the promise is void, as Explain
+// says; package hfsp is then the better choice.
 //
 //	p, err := pfsp.New(pfsp.Options{})
 //	if err != nil {
@@ -119,17 +119,16 @@
 // adopted; weights changed; tasks had to wait for input in their slots; a phase that others
 // wait for lost output; a job bounded how many of its tasks run (Parallelism), while V lets each job use all slots.
 //
-// D is that of the sizes that were told. A wrong size counts from when it shows: at the end of
-// a task that was shorter, or when a task has held its slot for longer than was said. Until
-// then it does no harm, because what has been started up to S has had no more than V knows.
+// D is that of the estimated sizes. A wrong size counts from when it shows: at the end of
+// a task that was shorter, or when a task has held its slot for longer than its estimate. Until
+// then it does no harm: what has been started has had no more service than V counts.
 // What Explain says holds for as long as nothing of this happens. With NoGate and probes, with
 // LateShare, and with a Reserve that is not Counted, it never says that the bound holds.
 //
 // # Sizes that are estimates
 //
-// Estimates are believed until they show to be wrong: a task has taken another time than was
-// said, or a revision changes what is said of a task that is not finished, even if the sum
-// stays the same. From then on the work of the phase is estimated again whenever the number of
+// Estimates are used until one shows to be wrong: a task has taken another time, or a revision
+// changes the estimate of a task that is not finished, even if the sum stays the same. From then on the work of the phase is estimated again whenever the number of
 // its finished tasks has doubled. For tasks without an estimate this is so from the beginning.
 // The factor is the mean time of finished tasks in relation to what was expected, in the place
 // of eqs. (1) and (2). w and v change by the same amount (eqs. 11 to 17), so that the phase

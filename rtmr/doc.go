@@ -1,5 +1,5 @@
 // Package rtmr accepts and refuses jobs with deadlines. A job that it accepts meets its
-// deadline, as long as tasks take no longer than was said.
+// deadline, as long as tasks take no longer than their estimates.
 //
 // Tier: stable.
 //
@@ -29,13 +29,13 @@
 //
 // # What is promised
 //
-//   - A job that is accepted ends by its deadline, if no task takes longer than was said, no attempt fails, no output is lost, no slot
+//   - A job that is accepted ends by its deadline, if no task takes longer than its estimate, no attempt fails, no output is lost, no slot
 //     leaves, and free slots are offered at once (TestGuarantee). So do jobs that bound how many of their tasks run at a time, and those
 //     behind them (TestBoundedBookingsAreExact).
 //   - A refusal changes nothing, and its offer is accepted if it is made at once. The offer is the least deadline if Exact says so
 //     (TestOffers, TestOfferAmongManyJobs).
-//   - A task that takes less time than was said makes no job late (TestShorterTimesMakeNobodyLate).
-//   - A promise that can no longer be kept is told at the event that breaks it, with the reason, and does not break the
+//   - A task that takes less time than its estimate makes no job late (TestShorterTimesMakeNobodyLate).
+//   - A promise that can no longer be kept is reported as void at the event that breaks it, with the reason, and does not break the
 //     promises of other jobs (TestVoidIsReported, TestReasonsOfVoidPromises, TestVoidJobsRunBehind).
 //
 // # What it costs
@@ -44,9 +44,8 @@
 // order, and books up to n jobs in O(r log r) each, for r distinct instants in a vector,
 // whatever the numbers of tasks and slots are. Rebook gathers the running attempts first:
 // O(a log a) for a distinct ends. If there are thousands, it first rounds their ends up to 512 instants. Of a job that runs more than 2,048
-// attempts it samples one in 32. Among more than 64 promises, and behind a job at whose place there are so many instants,
-// bookings first keep about 16 instants: r is small then. What fits there is accepted, and only the
-// others are tried with all ends. An offer books O(n^2) jobs at worst, and is exact for up to 256 jobs.
+// attempts it samples one in 32. With more than 64 promises, or thousands of attempts, a job is first tried with about 16 instants,
+// so that r is small. If it fits, it is accepted; otherwise it is tried with more. An offer books O(n^2) jobs at worst, and is exact for up to 256 jobs.
 // For more jobs the search ends after some 34,000 bookings. It then gives a
 // deadline that is accepted but may not be the least. Chain keeps O(r) for each job.
 //
@@ -140,7 +139,7 @@
 // job that is restored returns to its turn among those that have started, if all promises hold so
 // (TestStartedJobsReturnToTheirTurn); else it waits again.
 //
-// A test checks that every broken promise is told, on histories with lost slots, failures,
+// A test checks that every broken promise is reported, on histories with lost slots, failures,
 // revisions, adoptions and restarts: go test ./rtmr -run Hostile -rtmr.histories=20000.
 //
 // # Departures from the paper
