@@ -350,6 +350,8 @@ func TestSentencesOfFloods(t *testing.T) {
 		{"a limit of jobs", func() (sojourn.Policy, error) {
 			return fair.New(fair.Options{Pools: map[string]fair.Pool{"etl": {MaxJobs: 1}, "web": {Max: fair.Slots{0: 4}}}})
 		}, []string{"etl", "etl"}, "etl runs 1 job, its limit, and 2 tasks of it wait. A higher limit would help it. 6 of 8 slots are busy, and no job waits longer than 10 min."},
+		{"one of two classes", func() (sojourn.Policy, error) { return fair.New(fair.Options{}) }, []string{"etl/gpu", "research/gpu", "etl"},
+			"etl waits 10 min, and so does research: web holds 2 of 2 slots of class 1, 1.3 above its share, most of them in job 1. etl has 0 of the 0.7 it is entitled to. What would help: a limit for web, or more slots of class 1. "},
 		{"itself", func() (sojourn.Policy, error) { return fair.New(fair.Options{}) }, []string{"web"},
 			"web waits 10 min behind its own tasks: it has 8 of 8 slots, its share, and 986 tasks wait. Nobody else waits long. More slots would help, or fewer tasks. What if there were 1 slot more?"},
 	} {
@@ -364,7 +366,17 @@ func TestSentencesOfFloods(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				submit(t, p, "reindex", "web", 1000, func(ctx context.Context, task live.Task) error {
+				tasks := 1000
+				if strings.Contains(c.want, "class") {
+					tasks = 4
+					if _, err := p.AddSlots(2, sojourn.Slot{Class: 1}); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := p.Submit(t.Context(), live.Job{Pool: "web", Phases: []live.Phase{{Tasks: 3, Class: 1, Run: lasts(9 * time.Hour)}}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				submit(t, p, "reindex", "web", tasks, func(ctx context.Context, task live.Task) error {
 					if task.Index < 8 {
 						return lasts(time.Duration(1+task.Index)*time.Second)(ctx, task)
 					}
@@ -374,7 +386,13 @@ func TestSentencesOfFloods(t *testing.T) {
 					time.Sleep(10 * time.Second)
 				}
 				for _, name := range c.others {
-					submit(t, p, "j", name, 2, lasts(9*time.Hour))
+					job := live.Job{Pool: strings.TrimSuffix(name, "/gpu"), Phases: []live.Phase{{Tasks: 2, Run: lasts(9 * time.Hour)}}}
+					if job.Pool != name {
+						job.Phases[0].Class = 1
+					}
+					if _, err := p.Submit(t.Context(), job); err != nil {
+						t.Fatal(err)
+					}
 				}
 				time.Sleep(10 * time.Minute)
 				got := pageOf(t, statuspage.Handler(p, statuspage.WithRecorder(r)), "").Says

@@ -136,6 +136,16 @@ func (y *saying) waits(s *snap, slots int) {
 		return
 	}
 	y.Kind = "waits"
+	kind := "" // of slots
+	if c, ok := poor.class(); ok && len(s.classes) > 1 {
+		for _, x := range s.st.Slots {
+			if !x.Busy && !x.Leaving && x.Slot.Class != c {
+				free--
+			}
+		}
+		s, poor = s.in(c, poor)
+		slots, kind = len(s.st.Slots), fmt.Sprintf(" of class %d", c)
+	}
 	rich := s.culprit(poor)
 	fair := poor.Busy > 0 && poor.entitled >= 0 && poor.entitled-float64(poor.Busy) < 1 // a slot is not divided
 	if rich == nil && fair && float64(poor.Busy) < poor.entitled+0.5 {
@@ -147,7 +157,12 @@ func (y *saying) waits(s *snap, slots int) {
 	}
 	alone := ""
 	y.bold(short40(poor.name) + " waits " + span4(poor.oldest))
-	switch too := slices.DeleteFunc(long, func(t *row) bool { return t == poor || t == rich }); {
+	long = slices.DeleteFunc(long, func(t *row) bool { // who waits for slots of another class
+		c, ok := t.class()
+		d, all := poor.class()
+		return ok && all && c != d
+	})
+	switch too := slices.DeleteFunc(long, func(t *row) bool { return t.number == poor.number || rich != nil && t.number == rich.number }); {
 	case len(too) == 1:
 		y.add(", and so does %s", short40(too[0].name))
 	case len(too) > 1:
@@ -158,11 +173,11 @@ func (y *saying) waits(s *snap, slots int) {
 	job := func(what string, id sojourn.JobID) { y.Parts = append(y.Parts, words{Text: what, Job: id}) }
 	switch {
 	case free > 0:
-		y.add(" though %s free: ", verb(free, "slot is", "slots are"))
+		y.add(" though %s free: ", verb(free, "slot"+kind+" is", "slots"+kind+" are"))
 		job(fmt.Sprint("job ", poor.oldestJob), poor.oldestJob)
 		y.add(" says why. ")
 	case rich == nil:
-		y.add(" behind its own tasks: it has %d of %d slots", poor.Busy, slots)
+		y.add(" behind its own tasks: it has %d of %d slots%s", poor.Busy, slots, kind)
 		switch over := float64(poor.Busy) - poor.entitled; {
 		case poor.entitled >= 0 && over >= 0.5:
 			y.add(", %s above its share,", number(over))
@@ -172,7 +187,7 @@ func (y *saying) waits(s *snap, slots int) {
 		y.add(" and %s.%s ", verb(poor.Waiting, "task waits", "tasks wait"), alone)
 	default:
 		y.add(": ")
-		y.bold(fmt.Sprintf("%s holds %d of %d slots", short40(rich.name), rich.Busy, slots))
+		y.bold(fmt.Sprintf("%s holds %d of %d slots%s", short40(rich.name), rich.Busy, slots, kind))
 		since := s.since(rich, fair)
 		switch over := float64(rich.Busy) - rich.entitled; {
 		case fair && rich.Weight > poor.Weight:
@@ -200,16 +215,75 @@ func (y *saying) waits(s *snap, slots int) {
 	switch {
 	case free > 0:
 	case rich == nil:
-		y.help(s, "More slots would help, or fewer tasks.", slots)
+		y.help(s, "More slots"+kind+" would help, or fewer tasks.", slots, kind == "")
 	case fair && rich.Weight > poor.Weight:
-		y.help(s, fmt.Sprintf("What would help: a lower weight for %s, or more slots.", short40(rich.name)), slots)
+		y.help(s, fmt.Sprintf("What would help: a lower weight for %s, or more slots%s.", short40(rich.name), kind), slots, kind == "")
 	case fair:
-		y.help(s, "What would help: more slots, or fewer tasks.", slots)
+		y.help(s, "What would help: more slots"+kind+", or fewer tasks.", slots, kind == "")
 	case s.sharing:
-		y.help(s, fmt.Sprintf("What would help: a limit for %s, or more slots.", short40(rich.name)), slots)
+		y.help(s, fmt.Sprintf("What would help: a limit for %s, or more slots%s.", short40(rich.name), kind), slots, kind == "")
 	default:
-		y.help(s, "What would help: a policy that divides slots among tenants, such as fair, or more slots.", slots)
+		y.help(s, "What would help: a policy that divides slots among tenants, such as fair, or more slots"+kind+".", slots, kind == "")
 	}
+}
+
+// class returns the class of the slots for which the oldest job of a tenant waits, if all its phases use the same.
+func (t *row) class() (c sojourn.Class, ok bool) {
+	for i, need := range t.needs {
+		if i > 0 && need != c {
+			return 0, false
+		}
+		c = need
+	}
+	return c, len(t.needs) > 0
+}
+
+// in returns what a snapshot would be without slots of other classes, and the row of a tenant in it. The last hour is not known by class.
+func (s *snap) in(c sojourn.Class, t *row) (*snap, *row) {
+	of := *s
+	of.st.Slots, of.tenants, of.holds, of.hour, of.all.Busy = nil, slices.Clone(s.tenants), map[int]map[sojourn.JobID]int{}, nil, 0
+	owner := s.owners()
+	for _, x := range s.st.Slots {
+		if x.Slot.Class != c {
+			continue
+		}
+		of.st.Slots = append(of.st.Slots, x)
+		if number, ok := owner[x.Task.Job]; x.Busy && ok {
+			if of.holds[number] == nil {
+				of.holds[number] = map[sojourn.JobID]int{}
+			}
+			of.holds[number][x.Task.Job]++
+			of.all.Busy++
+		}
+	}
+	for i := range of.tenants {
+		x := &of.tenants[i]
+		x.Busy = 0
+		for _, n := range of.holds[x.number] { //sojourn:unordered a sum
+			x.Busy += n
+		}
+		if x.entitled >= 0 {
+			x.entitled = -1
+			if share, ok := x.shares[c]; ok {
+				x.entitled = share
+			}
+		}
+		if x.number == t.number {
+			t = x
+		}
+	}
+	return &of, t
+}
+
+// owners returns the numbers of the tenants whose jobs have slots.
+func (s *snap) owners() map[sojourn.JobID]int {
+	of := map[sojourn.JobID]int{}
+	for number, jobs := range s.holds { //sojourn:unordered a map again
+		for id := range jobs { //sojourn:unordered a map again
+			of[id] = number
+		}
+	}
+	return of
 }
 
 // even returns how many slots each tenant would have that has tasks, if all had as many.
@@ -257,8 +331,11 @@ func (t *row) poorer(u *row, even float64) bool {
 	return t.oldest > u.oldest
 }
 
-func (y *saying) help(s *snap, text string, slots int) {
-	y.add("%s ", text)
+// help says what would help, and asks what if there were more slots, if that can be foreseen.
+func (y *saying) help(s *snap, text string, slots int, foreseen bool) {
+	if y.add("%s ", text); !foreseen {
+		return
+	}
 	more := max(1, slots/8)
 	y.Parts = append(y.Parts, words{Text: fmt.Sprintf("What if there were %s?", verb(more, "slot more", "slots more")), To: template.URL(fmt.Sprint("slots=", more))})
 }

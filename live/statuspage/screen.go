@@ -576,12 +576,7 @@ const mostCells = 256
 
 // slots draws the slots.
 func (sc *screen) slots(s *snap, signs map[int]string) {
-	owner := map[sojourn.JobID]int{}
-	for number, jobs := range s.holds { //sojourn:unordered a map again
-		for id := range jobs { //sojourn:unordered a map again
-			owner[id] = number
-		}
-	}
+	owner := s.owners()
 	for i, x := range s.st.Slots {
 		if i == mostCells {
 			sc.MoreCells = len(s.st.Slots) - i

@@ -65,7 +65,9 @@ type row struct {
 	active, idle      int // jobs
 	oldest            time.Duration
 	oldestJob         sojourn.JobID
-	entitled          float64 // -1: nobody says
+	needs             []sojourn.Class           // slots that oldestJob can use, one entry for each phase
+	entitled          float64                   // -1: nobody says
+	shares            map[sojourn.Class]float64 // entitled, by class, where all is known
 	most              sojourn.Slots
 	jobs              int    // that may run tasks at a time; 0 is any number
 	hour, now, before window // waits: of the hour, the last quarter and what was before
@@ -198,6 +200,9 @@ func (r *Recorder) row(t *tenant) row {
 	if t.waits.Len() > 0 { // what has failed, may not start yet or cannot, does not wait for others
 		j := t.waits.jobs[0]
 		x.oldest, x.oldestJob = r.now.Sub(j.times[since]), j.spec.ID
+		for i := range j.spec.Phases[:min(len(j.spec.Phases), 8)] {
+			x.needs = append(x.needs, j.spec.Phases[i].Class)
+		}
 		x.Oldest = x.oldest.Seconds()
 	}
 	return x
@@ -235,19 +240,23 @@ func (b *board) shares(s *snap) {
 	switch {
 	case !s.sharing:
 	case s.small:
-		demand, sum, of := 0, 0.0, map[string]float64{}
+		demand, sum, of, each := 0, 0.0, map[string]float64{}, map[string]map[sojourn.Class]float64{}
 		for _, c := range s.classes {
 			for _, share := range b.pool.Shares(c) {
 				demand += share.Demand
 				sum += share.Entitled
 				of[share.Pool] += share.Entitled
+				if each[share.Pool] == nil {
+					each[share.Pool] = map[sojourn.Class]float64{}
+				}
+				each[share.Pool][c] = share.Entitled
 			}
 		}
 		if demand > 0 {
 			b.costs = sum == 0 // what is shared is not slots
 		}
 		for name, rows := range at { //sojourn:unordered each by itself
-			rows[0].entitled = of[name]
+			rows[0].entitled, rows[0].shares = of[name], each[name]
 		}
 	default:
 		s.divide(at)
