@@ -1,8 +1,8 @@
 // FILL, and the bounds of RTMR's admission.
 //
 // Go: Filler.Fill and its definition in the comment of package kit/slotvec. The bookings of package rtmr.
-// Theorem: the part "Maps" of the proof in docs/theory/rtmr.md, and Proof-1 and Proof-2 of the paper's appendix, with their
-// hypothesis that reduces run in the order of the chain.
+// Theorem: the part "Maps" of the proof in docs/theory/rtmr.md; Proof-1 and Proof-2 of the paper's appendix, with their
+// hypothesis that reduces run in the order of the chain; and (iii) and (iv) of that proof, which do without it.
 //
 // A vector is a sequence of the instants at which slots become available, in any order. One is no later than another if by each
 // instant it has as many slots available: that is the paper's >= of sorted vectors.
@@ -176,3 +176,83 @@ lemma Accepted(m: seq<int>, r: seq<int>, ran: seq<Job>, booked: seq<Job>, deadli
   requires JobEnd(m, r, booked) <= deadline // needed
   ensures JobEnd(m, r, ran) <= deadline
 { Proof2(m, r, ran, booked); }
+
+// From here on: steps (iii) and (iv) of docs/theory/rtmr.md, for tasks that start in any order. A task is booked to be ready by an instant, and
+// to take so long. Those of all jobs are booked in the order of the chain.
+datatype Task = Task(ready: int, takes: nat)
+
+// Slots returns when slots become available behind tasks.
+function Slots(s: seq<int>, tasks: seq<Task>): seq<int>
+  requires |s| > 0
+  ensures |Slots(s, tasks)| == |s|
+{ if |tasks| == 0 then s else var k := |tasks| - 1; var v := Slots(s, tasks[..k]); Booked(v, First(v), tasks[k].ready, tasks[k].takes) }
+
+// StartOf returns the start that FILL gives to a task.
+function StartOf(s: seq<int>, tasks: seq<Task>, i: nat): int
+  requires |s| > 0 && i < |tasks|
+{ var v := Slots(s, tasks[..i]); Max(v[First(v)], tasks[i].ready) }
+
+// Unfinished returns how many of the first n tasks are booked to end after x.
+function Unfinished(s: seq<int>, tasks: seq<Task>, n: nat, x: int): nat
+  requires |s| > 0 && n <= |tasks|
+{ if n == 0 then 0 else Unfinished(s, tasks, n - 1, x) + (if StartOf(s, tasks, n - 1) + tasks[n-1].takes > x then 1 else 0) }
+
+// (iii) If some slot is available by x, there are as many unfinished tasks as slots that are not, besides those that were not at the beginning.
+lemma OneEach(s: seq<int>, tasks: seq<Task>, n: nat, x: int)
+  requires |s| > 0 && n <= |tasks|
+  requires By(Slots(s, tasks[..n]), x) > 0 // needed
+  ensures By(Slots(s, tasks[..n]), x) + Unfinished(s, tasks, n, x) == By(s, x)
+{
+  if n > 0 {
+    var k := n - 1;
+    assert tasks[..n][..k] == tasks[..k] && tasks[..n][k] == tasks[k];
+    var v := Slots(s, tasks[..k]);
+    var f := First(v);
+    ByUpdate(v, f, Max(v[f], tasks[k].ready) + tasks[k].takes, x);
+    if v[f] > x { ByNone(v, x); } else { BySome(v, f, x); OneEach(s, tasks, k, x); }
+  }
+}
+
+// A task really starts, and really takes so long.
+datatype Run = Run(start: int, took: nat)
+
+// Left returns how many of the first n tasks have not really ended by x: they run, or a slot is kept for them.
+function Left(runs: seq<Run>, n: nat, x: int): nat
+  requires n <= |runs|
+{ if n == 0 then 0 else Left(runs, n - 1, x) + (if runs[n-1].start + runs[n-1].took > x then 1 else 0) }
+
+lemma LeftIsUnfinished(s: seq<int>, tasks: seq<Task>, runs: seq<Run>, n: nat, x: int)
+  requires |s| > 0 && |runs| == |tasks| && n <= |tasks|
+  requires forall i :: 0 <= i < n ==> runs[i].start <= StartOf(s, tasks, i) // needed
+  requires forall i :: 0 <= i < n ==> runs[i].took <= tasks[i].takes // needed
+  ensures Left(runs, n, x) <= Unfinished(s, tasks, n, x)
+{ if n > 0 { LeftIsUnfinished(s, tasks, runs, n - 1, x); } }
+
+// Served is what (i) and (ii) give: while a task waits that is booked to be ready, no slot that came is idle or has a task behind it. Each has
+// one before it, or is kept for one: SlotsAreOfThoseAhead in reduces.dfy.
+predicate Served(really: seq<int>, tasks: seq<Task>, runs: seq<Run>) {
+  |runs| == |tasks| && forall i, x :: 0 <= i < |tasks| && tasks[i].ready <= x < runs[i].start ==> By(really, x) <= Left(runs, i, x)
+}
+
+// (iv) Each task starts by the start that FILL gives to it, and ends as booked.
+lemma AsBooked(booked: seq<int>, really: seq<int>, tasks: seq<Task>, runs: seq<Run>, n: nat)
+  requires |booked| > 0 && |runs| == |tasks| && n <= |tasks|
+  requires NoLater(really, booked) // needed
+  requires forall i :: 0 <= i < |tasks| ==> runs[i].took <= tasks[i].takes // needed
+  requires Served(really, tasks, runs) // needed
+  ensures forall i :: 0 <= i < n ==> runs[i].start <= StartOf(booked, tasks, i)
+  ensures forall i :: 0 <= i < n ==> runs[i].start + runs[i].took <= StartOf(booked, tasks, i) + tasks[i].takes
+{
+  if n > 0 {
+    var i := n - 1;
+    AsBooked(booked, really, tasks, runs, i);
+    var x := StartOf(booked, tasks, i);
+    var v := Slots(booked, tasks[..i]);
+    BySome(v, First(v), x);
+    OneEach(booked, tasks, i, x);
+    LeftIsUnfinished(booked, tasks, runs, i, x);
+    assert By(really, x) >= By(booked, x);
+    assert Left(runs, i, x) < By(really, x);
+    assert runs[i].start <= x;
+  }
+}

@@ -1,7 +1,7 @@
 // Reduces that are kept slots: nobody behind a job delays it.
 //
 // Go: isReserved of package rtmr: a reduce starts only while more slots are idle than the unready jobs ahead have reduces.
-// Theorem: (i) and (ii) of "Proof of the guarantee" in docs/theory/rtmr.md. Steps (iii) and (iv), and maps, rest on FILL: see fill.dfy.
+// Theorem: (i) and (ii) of "Proof of the guarantee" in docs/theory/rtmr.md. Steps (iii) and (iv), and maps, are in fill.dfy.
 //
 // Jobs are in the order of the chain. None comes in ahead of another one here: from then on the jobs behind it have a new promise.
 
@@ -124,4 +124,28 @@ lemma DelayedIsAheadOfAll(s: State, i: nat)
 {
   UnreadyIsAhead(s.jobs, i);
   forall j | i < j < |s.jobs| ensures !s.jobs[j].begun { AheadGrows(s.jobs, i + 1, j); }
+}
+
+// Sum returns how many reduces of the first j jobs run.
+function Sum(running: seq<nat>, j: nat): nat
+  requires j <= |running|
+{ if j == 0 then 0 else Sum(running, j - 1) + running[j-1] }
+
+lemma SumOfNone(running: seq<nat>, i: nat, j: nat)
+  requires i <= j <= |running|
+  requires forall k :: i <= k < j ==> running[k] == 0
+  ensures Sum(running, j) == Sum(running, i)
+{ if i < j { SumOfNone(running, i, j - 1); } }
+
+// What (iv) in fill.dfy takes from here: while a job is delayed, each slot runs a reduce of it or of a job ahead, or is kept for one that is unready.
+lemma SlotsAreOfThoseAhead(s: State, running: seq<nat>, i: nat)
+  requires Room(s)
+  requires |running| == |s.jobs|
+  requires forall j :: 0 <= j < |running| && running[j] > 0 ==> s.jobs[j].begun // needed
+  requires Turn(s.jobs, i)
+  requires s.idle <= Unready(s.jobs, i) // needed
+  ensures s.idle + Sum(running, |running|) <= Unready(s.jobs, i) + Sum(running, i + 1)
+{
+  DelayedIsAheadOfAll(s, i);
+  SumOfNone(running, i + 1, |running|);
 }
