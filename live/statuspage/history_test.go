@@ -395,7 +395,11 @@ func TestSentencesOfFloods(t *testing.T) {
 					}
 				}
 				time.Sleep(10 * time.Minute)
-				got := pageOf(t, statuspage.Handler(p, statuspage.WithRecorder(r)), "").Says
+				h := statuspage.Handler(p, statuspage.WithRecorder(r))
+				if text, want := ask(h, "/").Body.String(), "<b>4 of 10</b> slots busy<small>class 0: 2 of 8; class 1: 2 of 2</small>"; strings.Contains(text, "class 0: ") != (tasks == 4) || tasks == 4 && !strings.Contains(text, want) {
+					t.Errorf("the page lacks %s:\n%s", want, text)
+				}
+				got := pageOf(t, h, "").Says
 				if got = regexp.MustCompile(`since 00:00:[01]\d`).ReplaceAllString(got, "since 00:00"); got != c.want { // samples are 10 s apart
 					t.Errorf("got  %s\nwant %s", got, c.want)
 				}

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -394,8 +395,14 @@ func (s *snap) cards() []card {
 		}
 	}
 	busy := card{fmt.Sprintf("%s of %s", count(s.all.Busy), count(slots)), "slots busy", "", ""}
+	if n := len(s.classes); n > 1 && n <= mostClasses {
+		busy.More = s.byClass()
+	}
 	if leaving > 0 {
-		busy.More = fmt.Sprintf("%d leaving", leaving)
+		if busy.More != "" {
+			busy.More += "; "
+		}
+		busy.More += fmt.Sprintf("%d leaving", leaving)
 	}
 	wait := card{count(s.all.Waiting), "tasks wait", "", ""}
 	if s.all.Waiting == 1 {
@@ -422,6 +429,24 @@ func (s *snap) cards() []card {
 		{count(late), "late", "past the deadline", kind(late, "bad")},
 		{count(failing), "failing", "a task has failed", kind(failing, "bad")},
 		{count(s.all.Ended), "ended", fmt.Sprintf("in the last hour, %s failed", count(s.all.Failed)), ""}}
+}
+
+const mostClasses = 4 // of which the card of the slots tells each
+
+// byClass says how many slots of each class are busy.
+func (s *snap) byClass() string {
+	busy, all := map[sojourn.Class]int{}, map[sojourn.Class]int{}
+	for _, x := range s.st.Slots {
+		all[x.Slot.Class]++
+		if x.Busy {
+			busy[x.Slot.Class]++
+		}
+	}
+	var parts []string
+	for _, c := range s.classes {
+		parts = append(parts, fmt.Sprintf("class %d: %s of %s", c, count(busy[c]), count(all[c])))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // tenantLine returns the row of a tenant. Bars are in parts of all slots.

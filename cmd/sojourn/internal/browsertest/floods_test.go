@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -185,6 +186,9 @@ func TestDashboardOfFloods(t *testing.T) {
 			return r.top < o.top - 2 || r.bottom > o.bottom + 2 || r.left < o.left - 1 || r.right > o.right + 1;
 		}).map(e => e.textContent))`); len(cut) > 0 {
 			t.Errorf("%s: cut off in the charts: %q", w.name, cut)
+		}
+		if text := b.text("#state"); w.name == "classes" && !strings.Contains(text, "class 0: 20 of 32; class 1: 4 of 4") {
+			t.Errorf("by class: %s", text)
 		}
 		b.fits()
 		b.readable()
