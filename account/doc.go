@@ -1,4 +1,4 @@
-// Package account tells what a policy believes to be true of its cluster: live jobs, running
+// Package account keeps the state of the cluster as a policy was told of it: live jobs, running
 // attempts, slots, held tasks, and the number of the last attempt at each task. Use it if your
 // driver restarts, shows a status page, or exchanges one policy for another while jobs are live.
 //

@@ -35,9 +35,9 @@
 //
 // The sizes of all deviations are unknown. So each draw is of everything that is unknown, from its distribution given what tasks took and
 // how long others have run: a Gibbs sampler of a hierarchical model, with a bootstrap of e [GCSDVR13, chapters 5, 11 and 15; Efr79]. So
-// few tasks make wide intervals. While no task has finished, the 90 % interval of a task that is told reaches from about a 2.4th of its
+// few tasks make wide intervals. While no task has finished, the 90 % interval of a task with an estimate reaches from about a 2.4th of its
 // estimate to 2.4 times as much; if estimates are wrong by more, intervals follow after some finishes
-// (TestToldSizesAreBelievedAtFirst). If all estimates were exact, they are believed. If all tasks of a kind took the same, another
+// (TestToldSizesAreBelievedAtFirst). If all estimates were exact, they count as exact. If all tasks of a kind took the same, another
 // time is drawn with a probability of 1 over the number of tasks.
 //
 // # How good it is

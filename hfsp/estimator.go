@@ -121,16 +121,16 @@ func (e *trainer) Completed(job *sojourn.Job, phase int, tasks int, service time
 	e.classes[c].tasks += uint64(tasks)
 }
 
-// NewOracle returns an estimator that believes the estimates of jobs: a phase whose tasks all
+// NewOracle returns an estimator that uses the estimates of jobs as sizes: a phase whose tasks all
 // have an estimate is not trained. It asks next about the other phases. Both it and [NewTrainer]'s can be saved.
 // It is for research.
-func NewOracle(next Estimator) Estimator { return &believer{next} }
+func NewOracle(next Estimator) Estimator { return &oracle{next} }
 
-// A believer believes the estimates of jobs.
-type believer struct{ Estimator }
+// An oracle is the estimator of [NewOracle].
+type oracle struct{ Estimator }
 
 // Initial implements [Estimator].
-func (e *believer) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
+func (e *oracle) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
 	spec := &job.Phases[phase]
 	if spec.Estimate > 0 || spec.Estimates != nil && !slices.Contains(spec.Estimates, 0) {
 		return spec.Work(), true

@@ -39,7 +39,7 @@ type Options struct {
 
 	// Estimator, unless nil, returns a new estimator. Nil means that of the paper, a
 	// [NewTrainer] of Xi and DefaultTaskTime, which ignores Phase.Estimate and
-	// Phase.Estimates. [NewOracle] believes them.
+	// Phase.Estimates. [NewOracle] uses them.
 	// It is for research.
 	Estimator func() Estimator
 

@@ -303,16 +303,16 @@ func (e *trainer) UnmarshalBinary(data []byte) error {
 	})
 }
 
-func (e *believer) header() snapshot.Header {
+func (e *oracle) header() snapshot.Header {
 	return snapshot.Header{Policy: "hfsp.Oracle", Version: 1}
 }
 
 // AppendBinary implements [sojourn.Snapshotter] together with UnmarshalBinary.
-func (e *believer) AppendBinary(dst []byte) ([]byte, error) {
+func (e *oracle) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, e.header(), func(w *snapshot.Writer) { saveEstimator(w, e.Estimator) })
 }
 
 // UnmarshalBinary restores what AppendBinary has saved.
-func (e *believer) UnmarshalBinary(data []byte) error {
+func (e *oracle) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(e, data, e.header(), func() {}, func(r *snapshot.Reader) { restoreEstimator(r, e.Estimator) })
 }

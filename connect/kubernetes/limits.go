@@ -14,7 +14,7 @@ import (
 
 // Limits bound what the annotations and labels of Jobs and pods may say, since whoever may create one writes them. With the
 // zero Limits nobody gets more than others by an annotation under fifo, default, fair and hfsp (TestCheatsGainNothing). A policy that
-// believes sizes, as srpt, believes small ones. A Job that asks for more is refused with a word.
+// uses sizes as they are stated, such as srpt, serves those first who state small ones. A Job that asks for more is refused with a word.
 type Limits struct {
 	// AnyPool lets the annotation Pool name any pool. Otherwise a job counts against its namespace, and an annotation may
 	// name nothing else.

@@ -15,7 +15,7 @@ type hfspOptions struct {
 	hfsp.Options
 
 	// Estimator says where sizes come from: trainer, the paper's, runs some tasks of
-	// a phase first; oracle believes the estimates of jobs. The default is trainer.
+	// a phase first; oracle uses the estimates of jobs. The default is trainer.
 	Estimator estimatorName
 
 	// Sigma is the standard deviation of the logarithm of a factor by which the size of
