@@ -3,14 +3,13 @@ package kubernetes
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -107,16 +106,6 @@ func (a *api) work(ctx context.Context) {
 	}
 }
 
-// definite reports whether an error is the API server's answer, so that a repetition makes no sense.
-func definite(err error) bool {
-	s, ok := err.(apierrors.APIStatus)
-	if !ok {
-		return false
-	}
-	code := s.Status().Code
-	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
-}
-
 // patient is the wait before a repetition at which a request has failed so often that its object gets an
 // event. It gets no more of them.
 const patient = 8 * retry
@@ -132,7 +121,7 @@ func (a *api) persistAfter(wait time.Duration, o runtime.Object, request func() 
 	a.queue.put(func() {
 		err := request()
 		switch {
-		case err == nil || definite(err):
+		case err == nil || batch.Definite(err):
 			answered(err)
 		case a.ctx.Err() == nil: // otherwise nobody knows what became of it; who comes next looks
 			if wait == patient {
@@ -213,7 +202,7 @@ func (a *api) evict(p *corev1.Pod, attempt uint32) {
 		switch {
 		case err == nil:
 			a.evictions.Add(1)
-		case !definite(err) && a.ctx.Err() == nil: // a disruption budget says later, or the answer was lost
+		case !batch.Definite(err) && a.ctx.Err() == nil: // a disruption budget says later, or the answer was lost
 			time.AfterFunc(time.Second, func() { a.loop.put(func() { a.core.evictAgain(p.UID, attempt) }) })
 		case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
 			a.warn(p, "EvictionRefused", err.Error())
@@ -223,7 +212,7 @@ func (a *api) evict(p *corev1.Pod, attempt uint32) {
 }
 
 func (a *api) admit(o *batchv1.Job) {
-	patch := patchOf(map[string]any{
+	patch := batch.Patch(map[string]any{
 		"metadata": map[string]any{"uid": o.UID, "annotations": map[string]string{Admitted: time.Now().UTC().Format(time.RFC3339)}},
 		"spec":     map[string]any{"suspend": false},
 	})
@@ -254,7 +243,7 @@ func (a *api) unplaceable(p *corev1.Pod, message string) {
 
 // unscheduled writes the condition PodScheduled of a pod that has no place. The API server makes it true when the pod is bound.
 func (a *api) unscheduled(p *corev1.Pod, message string) {
-	patch := patchOf(map[string]any{
+	patch := batch.Patch(map[string]any{
 		"metadata": map[string]any{"uid": p.UID},
 		"status": map[string]any{"conditions": []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: message, LastTransitionTime: metav1.Now(),
@@ -274,7 +263,7 @@ func (a *api) unscheduled(p *corev1.Pod, message string) {
 // condition writes the condition Rejected of a Job. Of several the last one is written last.
 func (a *api) condition(o *batchv1.Job, status corev1.ConditionStatus, reason, message string) {
 	now := metav1.Now()
-	patch := patchOf(map[string]any{
+	patch := batch.Patch(map[string]any{
 		"metadata": map[string]any{"uid": o.UID},
 		"status": map[string]any{"conditions": []batchv1.JobCondition{{
 			Type: Rejected, Status: status, Reason: reason, Message: message, LastProbeTime: now, LastTransitionTime: now,
@@ -325,12 +314,4 @@ func (a *api) warn(o runtime.Object, reason, message string) {
 	if a.recorder != nil {
 		a.recorder.Event(o, corev1.EventTypeWarning, reason, message)
 	}
-}
-
-func patchOf(v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return b
 }

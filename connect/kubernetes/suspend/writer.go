@@ -2,14 +2,13 @@ package suspend
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/connect/kubernetes"
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/batch"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -116,7 +115,7 @@ func (w *writer) next(k key) {
 			w.patches.Add(1)
 			w.answer(k, n.writing, o)
 		}
-	case definite(err):
+	case batch.Definite(err):
 		w.queue.Forget(k)
 		w.refused.Add(1)
 		if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // the Job is gone: the informer tells
@@ -133,16 +132,6 @@ func (w *writer) next(k key) {
 		w.mu.Unlock()
 		w.queue.AddRateLimited(k)
 	}
-}
-
-// definite reports whether an error is the API server's answer, so that a repetition makes no sense.
-func definite(err error) bool {
-	s, ok := err.(apierrors.APIStatus)
-	if !ok {
-		return false
-	}
-	code := s.Status().Code
-	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
 }
 
 func (w *writer) put(k key, n note, later bool) {
@@ -164,7 +153,7 @@ func (w *writer) write(o *batchv1.Job, what *writing, later bool) {
 	if what.width > 0 {
 		spec["parallelism"] = what.width
 	}
-	w.put(key{uid: o.UID}, note{o, what, patchOf(map[string]any{
+	w.put(key{uid: o.UID}, note{o, what, batch.Patch(map[string]any{
 		"metadata": map[string]any{"uid": o.UID, "annotations": map[string]string{
 			kubernetes.Admitted: what.admitted, Parallelism: strconv.Itoa(what.parallelism), Granted: strconv.Itoa(what.width)}},
 		"spec": spec,
@@ -177,7 +166,7 @@ func (w *writer) condition(o *batchv1.Job, refused bool, message string) {
 	if refused {
 		c.Status, c.Reason = corev1.ConditionTrue, "AdmissionRejected"
 	}
-	w.put(key{o.UID, true}, note{job: o, patch: patchOf(map[string]any{
+	w.put(key{o.UID, true}, note{job: o, patch: batch.Patch(map[string]any{
 		"metadata": map[string]any{"uid": o.UID},
 		"status":   map[string]any{"conditions": []batchv1.JobCondition{c}},
 	})}, false)
@@ -188,12 +177,4 @@ func (w *writer) warn(o *batchv1.Job, reason, message string) {
 	if w.recorder != nil {
 		w.recorder.Event(o, corev1.EventTypeWarning, reason, message)
 	}
-}
-
-func patchOf(v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return b
 }

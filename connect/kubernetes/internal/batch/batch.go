@@ -1,13 +1,16 @@
-// Package batch reads Jobs and the nodes of their pods, and has loops hear of them.
+// Package batch reads Jobs and the nodes of their pods, has loops hear of them, and says what answers of the API server mean.
 package batch
 
 import (
+	"encoding/json"
 	"math"
+	"net/http"
 	"slices"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
@@ -96,4 +99,23 @@ func Handler[T any](put func(func()), seen, gone func(T)) cache.ResourceEventHan
 			put(func() { gone(o.(T)) })
 		},
 	}
+}
+
+// Definite reports whether an error is the API server's answer, so that a repetition makes no sense.
+func Definite(err error) bool {
+	s, ok := err.(apierrors.APIStatus)
+	if !ok {
+		return false
+	}
+	code := s.Status().Code
+	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
+}
+
+// Patch returns a merge patch. It panics if v cannot be encoded.
+func Patch(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
 }
