@@ -3,8 +3,10 @@ package kubetest
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -129,7 +131,35 @@ func (p *process) pause(on bool) error {
 	if p.cmd == nil {
 		return fmt.Errorf("%s does not run", p.name)
 	}
-	return p.cmd.Process.Signal(sig)
+	if err := p.cmd.Process.Signal(sig); err != nil || !on {
+		return err
+	}
+	for deadline := time.Now().Add(startTime); ; time.Sleep(pollTime) { // a busy machine stops its threads one by one
+		if stopped, err := stopped(p.pid()); stopped || err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s does not stop", p.name)
+		}
+	}
+}
+
+// stopped reports whether all threads of a process are stopped.
+func stopped(pid int) (bool, error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, thread := range threads {
+		b, err := os.ReadFile(thread)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil // it has ended meanwhile
+		}
+		if err != nil {
+			return false, err
+		}
+		if _, state, _ := strings.Cut(string(b), ") "); !strings.HasPrefix(state, "T") {
+			return false, nil
+		}
+	}
+	return true, err
 }
 
 // pid returns the process id, 0 if the server does not run.
