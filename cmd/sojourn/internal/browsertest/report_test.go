@@ -223,7 +223,7 @@ func (b *tab) reach() (n int) {
 }
 
 // accessible checks what screen readers need: each thing that they name has a name, ids are unique, there is one main part and one heading of the first
-// rank, everything is in a part of the page, parts of one kind have different names, and rows of tables have heads.
+// rank, everything is in a part of the page, parts of one kind have different names, rows of tables have heads, and pictures have tables.
 func (b *tab) accessible() (named int) {
 	b.Helper()
 	if bad := value[[]string](b, `(() => {
@@ -235,6 +235,7 @@ func (b *tab) accessible() (named int) {
 		for (const e of document.body.querySelectorAll('*')) if ([...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) && e.checkVisibility() && !e.closest('main, header, footer, nav, .skip, [role=status]')) bad.push('in no part: ' + e.outerHTML.slice(0, 60));
 		for (const n of twice(all('nav, section[aria-label], section[aria-labelledby], [role=region]').filter(e => e.checkVisibility()).map(e => e.ariaLabel || document.getElementById(e.getAttribute('aria-labelledby'))?.textContent))) bad.push('two parts are called ' + n);
 		for (const t of all('table')) if (!t.querySelector('th')) bad.push('a table has no heads: ' + t.textContent.slice(0, 40));
+		for (const e of all('canvas, svg[role=img]')) if (!e.closest('section, figure').querySelector('table, details')) bad.push('a picture has no table: ' + e.ariaLabel);
 		for (const e of all('[aria-labelledby], [aria-describedby], [aria-controls]')) for (const a of ['aria-labelledby', 'aria-describedby', 'aria-controls']) for (const id of (e.getAttribute(a) ?? '').split(' ')) if (id && !document.getElementById(id)) bad.push(a + ' leads nowhere: ' + id);
 		return bad;
 	})()`); len(bad) > 0 {
