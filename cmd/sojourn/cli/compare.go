@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/spf13/cobra"
@@ -19,6 +22,9 @@ With -o, it writes jobs.csv, tasks.csv, history.txt and run.json of each policy 
 DIR/1-fifo, DIR/2-fair and so on, in the order of -p, and DIR/report.html, a page that
 shows them all. With --seeds, -o writes seeds.json, which is what --json prints, and
 report.html.
+
+An interrupt ends the runs. Then compare prints how far each policy is and the tables of
+those that have ended, and -o keeps these.
 
 The verdict says whether others may be as good, as far as chance goes: see advise.
 
@@ -74,7 +80,7 @@ func newCompare(policies catalog.Catalog) *cobra.Command {
 				return fmt.Sprintf("%d-%s", i+1, specs[i].Name)
 			})
 			if err != nil {
-				return err
+				return f.stopped(cmd, s, specs, results, err)
 			}
 			r := report.Comparison{Scenario: s, Specs: specs, Results: results}
 			sum := r.Summary()
@@ -118,18 +124,37 @@ func (f *runFlags) repeat(cmd *cobra.Command, trials []trial.Trial, seeds int, f
 	noteFixed(cmd.ErrOrStderr(), seeds, trials)
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	samples, err := trial.Repeat(ctx, terminal(cmd, f.quiet), trials, seeds)
-	if err != nil {
-		return err
+	samples, interrupted := trial.Repeat(ctx, terminal(cmd, f.quiet), trials, seeds)
+	if len(samples) == 0 {
+		return interrupted
 	}
 	r := made(samples)
 	sum := r.Summary()
+	if interrupted != nil {
+		sum.Interrupted = interrupted.Error()
+		ctx = context.WithoutCancel(ctx) // what is written is short
+	}
 	if f.output.Dir != "" {
 		if err := report.WriteSummary(ctx, &f.output.Folder, file, sum); err != nil {
 			return err
 		}
 	}
-	return printResult(cmd, &f.formFlags, sum, sum.Policies, r.Write)
+	write := r.Write
+	if interrupted != nil {
+		write = func(w io.Writer) error {
+			_, err := io.WriteString(w, format.Verdict(lacks(samples, len(trials), seeds, interrupted))+"\n")
+			return cmp.Or(err, r.Write(w))
+		}
+	}
+	return cmp.Or(printResult(cmd, &f.formFlags, sum, sum.Policies, write), interrupted)
+}
+
+// lacks says what is missing of trials that were interrupted.
+func lacks(samples []*trial.Sample, trials, seeds int, interrupted error) string {
+	if n := len(samples[0].Results); len(samples) == trials {
+		return fmt.Sprintf("%v: below is what the first %s of %s gave", interrupted, format.Count(n, "seed"), format.Thousands(seeds))
+	}
+	return fmt.Sprintf("%v: below is what the first seed gave; %s missing", interrupted, format.Count(trials-len(samples), "row"))
 }
 
 // noteFixed notes that repetitions will all be the same, if nothing is random.

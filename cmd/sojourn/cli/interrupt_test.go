@@ -163,6 +163,45 @@ func TestInterruptedCommands(t *testing.T) {
 	walk(root)
 }
 
+// A comparison that is stopped prints what it has, says what is missing, and keeps the folders of the policies that have ended.
+func TestInterruptedComparison(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be sent such a signal")
+	}
+	dir := t.TempDir()
+	cmd := exec.Command("sojourn", "compare", "--gen", "mars-random:jobs=3000", "-p", "fifo,mars", "-q", "-o", "out")
+	var stdout, stderr bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+	cmd.Env = append(os.Environ(), "COLUMNS=80")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if !appears(filepath.Join(dir, ".out-*", "1-fifo", "jobs.csv")) {
+		t.Error("fifo does not end")
+	}
+	time.Sleep(100 * time.Millisecond) // the file is small
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != exitFailure {
+		t.Errorf("status %d, want %d", status, exitFailure)
+	}
+	if got, want := stderr.String(), "sojourn: interrupted after 1 of 2 policies; out has what has ended, and 'sojourn report out' makes its page\n"; got != want {
+		t.Errorf("stderr has %q, want %q", got, want)
+	}
+	if got, want := stdout.String(), "=> interrupted: only fifo has ended, of 2 policies\n"; !strings.HasPrefix(got, want) || !strings.Contains(got, "=> under fifo, jobs were in the system for ") {
+		t.Errorf("stdout has\n%swant %q first, and the table of fifo", got, want)
+	}
+	want := []string{"out", "out/1-fifo", "out/1-fifo/history.txt", "out/1-fifo/jobs.csv", "out/1-fifo/run.json", "out/1-fifo/tasks.csv"}
+	if got := slices.Sorted(maps.Keys(contents(t, dir))); !slices.Equal(got, want) {
+		t.Errorf("the folder has %q, want %q", got, want)
+	}
+	if status, stderr := try(t, strings.NewReader(""), "report", filepath.Join(dir, "out")); status != 0 {
+		t.Errorf("report: %s", stderr)
+	}
+}
+
 // appears waits for a file.
 func appears(pattern string) bool {
 	for range 600 {

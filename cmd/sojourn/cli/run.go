@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
@@ -22,7 +26,7 @@ func newRun(policies catalog.Catalog) *cobra.Command {
 		Long: `run runs one policy and prints a summary. With -o, it writes jobs.csv, tasks.csv,
 history.txt, run.json and report.html to DIR.
 
-Memory grows only by 50 bytes for each job of the workload. The command reads the
+Memory grows only by 58 bytes for each job of the workload. The command reads the
 workload two or three times, from a temporary file if it comes from stdin.
 
 ` + csvCells + policyHelp(policies),
@@ -42,7 +46,7 @@ workload two or three times, from a temporary file if it comes from stdin.
 			}
 			s, results, err := f.run(cmd, specs, func(int) string { return "" })
 			if err != nil {
-				return err
+				return f.stopped(cmd, s, specs, results, err)
 			}
 			r := report.Comparison{Scenario: s, Specs: specs, Results: results}
 			rows := r.Summary().Policies
@@ -75,6 +79,30 @@ func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(i int)
 	by := report.Invocation{Version: version(), Command: cmd.Name(), Flags: givenFlags(cmd), Batsim: f.csv == csvBatsim}
 	results, err := report.WriteRuns(ctx, terminal(cmd, f.quiet), s, specs, &f.output.Folder, dir, by)
 	return s, results, err
+}
+
+// stopped prints what runs have done that an interrupt stopped, and returns the error. Of a run that has failed it prints nothing.
+func (f *runFlags) stopped(cmd *cobra.Command, s *trial.Scenario, specs []catalog.Spec, results []*sim.Result, err error) error {
+	var stopped *trial.Interrupted
+	if !errors.As(err, &stopped) {
+		return err
+	}
+	r := report.Interrupted{Scenario: s, Specs: specs, Results: results}
+	sum := r.Summary()
+	err = f.kept(err, stopped)
+	return cmp.Or(printResult(cmd, &f.formFlags, sum, sum.Policies, r.Write), err)
+}
+
+// kept adds to the error of an interrupt what the folder of -o has.
+func (f *runFlags) kept(err error, stopped *trial.Interrupted) error {
+	switch dir := format.Visible(f.output.Dir); {
+	case dir == "":
+		return err
+	case stopped.Done == 0:
+		return fmt.Errorf("%w; %s is as it was", err, dir)
+	default:
+		return fmt.Errorf("%w; %s has what has ended, and 'sojourn report %s' makes its page", err, dir, dir)
+	}
 }
 
 // givenFlags returns the given flags and their values. It leaves out flags that only

@@ -2,6 +2,7 @@ package advice
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -170,15 +171,21 @@ const patience = 5 * time.Second
 // all will take.
 func repeat(ctx context.Context, stderr io.Writer, trials []trial.Trial, known *input.Facts) ([]*trial.Sample, error) {
 	start := time.Now()
+	of := func(err error, before int) error { // all runs
+		if stopped := (*trial.Interrupted)(nil); errors.As(err, &stopped) {
+			return &trial.Interrupted{Done: stopped.Done + before, Of: len(trials), Things: stopped.Things}
+		}
+		return err
+	}
 	first, err := trial.Repeat(ctx, stderr, trials[:1], 1)
 	if err != nil {
-		return nil, err
+		return nil, of(err, 0)
 	}
 	if took := time.Since(start); took > patience {
 		io.WriteString(stderr, waiting(took, len(trials), known))
 	}
 	rest, err := trial.Repeat(ctx, stderr, trials[1:], 1)
-	return append(first, rest...), err
+	return append(first, rest...), of(err, 1)
 }
 
 // waiting says how long all runs may take, if the first took so long.

@@ -217,14 +217,15 @@ func (b *Bench) Run(ctx context.Context, terminal io.Writer, book *Book) error {
 	bar := progress.New(terminal, "jobs", jobs)
 	defer bar.Clear()
 	failed := make([]error, len(todo))
-	err := trial.Parallel(ctx, len(todo), func(ctx context.Context, i int) error {
+	err := trial.Keep(ctx, len(todo), func(ctx context.Context, i int) (func(), error) {
 		c := todo[i]
 		r, err := b.cell(ctx, bar, c, traces[c.Trace], specs[c.Policy])
 		if err != nil {
-			failed[i] = fmt.Errorf("trace %s, load %s, estimates %s: %w", c.Trace, c.Load, c.Estimates, err)
-			return nil
+			return func() {
+				failed[i] = fmt.Errorf("trace %s, load %s, estimates %s: %w", c.Trace, c.Load, c.Estimates, err)
+			}, nil
 		}
-		return book.Add(r)
+		return nil, book.Add(r)
 	})
 	failed = slices.DeleteFunc(failed, func(err error) bool { return err == nil })
 	switch {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
 	"encoding/csv"
 	"fmt"
@@ -70,8 +71,8 @@ func (f *SortedCSV) Write(rank int, row []string) {
 	f.size += 4 + int64(f.row.Len())
 }
 
-// Create writes the file.
-func (f *SortedCSV) Create(path string, header []string) error {
+// Create writes the file. If ctx ends meanwhile, that is an error.
+func (f *SortedCSV) Create(ctx context.Context, path string, header []string) error {
 	if err := f.out.Flush(); err != nil {
 		return err
 	}
@@ -83,7 +84,10 @@ func (f *SortedCSV) Create(path string, header []string) error {
 	to.csv.Flush()
 	buf := make([]byte, 1<<12)
 	window, start := buf[:0], int64(0) // what was read last, as rows are nearly in order
-	for _, at := range f.offsets {
+	for rank, at := range f.offsets {
+		if rank%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if at < 0 {
 			continue
 		}

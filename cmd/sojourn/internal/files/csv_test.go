@@ -36,7 +36,7 @@ func TestSortedCSV(t *testing.T) {
 		f.Write(i, rows[i])
 	}
 	name := filepath.Join(t.TempDir(), "t.csv")
-	if err := f.Create(name, []string{"n", "text"}); err != nil {
+	if err := f.Create(t.Context(), name, []string{"n", "text"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(name); err != nil || string(got) != want {

@@ -194,7 +194,11 @@ type ComparisonSummary struct {
 	ScenarioSummary
 	Policies []Summary      `json:"policies"`
 	Chance   *chanceSummary `json:"mean_sojourn_chance"` // null where nothing is known of chance
-	Schema   int            `json:"schema"`
+
+	// Interrupted is there only of runs that were stopped; then Policies are those that have ended.
+	Interrupted *interruption `json:"interrupted,omitempty"`
+
+	Schema int `json:"schema"`
 }
 
 // A chanceSummary says which policies may have the least mean sojourn time, as far as chance goes.

@@ -152,15 +152,16 @@ func PlainEstimate(values []float64) Estimate {
 
 // A RepetitionSummary is what compare --seeds and sweep print as JSON.
 type RepetitionSummary struct {
-	Workload   recorded.Workload `json:"workload"` // its tasks are those of the first seed if each seed has its own
-	Cluster    recorded.Cluster  `json:"cluster"`
-	Estimates  string            `json:"estimates,omitempty"` // none if varied
-	Vary       string            `json:"vary,omitempty"`
-	Seed       uint64            `json:"seed"` // the first
-	Seeds      int               `json:"seeds"`
-	Confidence format.Real       `json:"confidence"`
-	Policies   []repeatedSummary `json:"policies"`
-	Schema     int               `json:"schema"`
+	Workload    recorded.Workload `json:"workload"` // its tasks are those of the first seed if each seed has its own
+	Cluster     recorded.Cluster  `json:"cluster"`
+	Estimates   string            `json:"estimates,omitempty"` // none if varied
+	Vary        string            `json:"vary,omitempty"`
+	Seed        uint64            `json:"seed"` // the first
+	Seeds       int               `json:"seeds"`
+	Confidence  format.Real       `json:"confidence"`
+	Policies    []repeatedSummary `json:"policies"`
+	Interrupted string            `json:"interrupted,omitempty"` // after how many runs; then Seeds and Policies are those that are whole
+	Schema      int               `json:"schema"`
 }
 
 // Summary returns the repetition in JSON.

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -20,7 +21,8 @@ import (
 )
 
 // WriteRuns runs policies in a scenario and writes their files into a folder, those of the
-// i-th policy into the folder dir(i) in it. The folder is complete or stays as it was.
+// i-th policy into the folder dir(i) in it. The folder is complete or stays as it was. If ctx ends, it gets the policies that have ended,
+// if there are any, without a page: see [trial.Scenario.Run].
 func WriteRuns(ctx context.Context, terminal io.Writer, s *trial.Scenario, specs []catalog.Spec, to *files.Folder, dir func(i int) string, by Invocation) ([]*sim.Result, error) {
 	out, err := to.Create()
 	if err != nil {
@@ -28,6 +30,12 @@ func WriteRuns(ctx context.Context, terminal io.Writer, s *trial.Scenario, specs
 	}
 	defer out.Abandon()
 	results, err := runInto(ctx, terminal, s, specs, out, dir, by)
+	if stopped := (*trial.Interrupted)(nil); errors.As(err, &stopped) {
+		if stopped.Done > 0 {
+			err = cmp.Or(out.Failed(keep(out, dir, results)), err)
+		}
+		return results, err
+	}
 	if err != nil {
 		return nil, out.Failed(err)
 	}
@@ -35,6 +43,18 @@ func WriteRuns(ctx context.Context, terminal io.Writer, s *trial.Scenario, specs
 		return nil, out.Failed(err)
 	}
 	return results, out.Commit()
+}
+
+// keep moves an output to its place with the folders of the policies that have results.
+func keep(out *files.Output, dir func(i int) string, results []*sim.Result) error {
+	for i, res := range results {
+		if res == nil {
+			if err := os.RemoveAll(filepath.Join(out.Temp, dir(i))); err != nil {
+				return err
+			}
+		}
+	}
+	return out.Commit()
 }
 
 // runInto runs the policies and writes their files into folders of out.
@@ -88,23 +108,22 @@ func runInto(ctx context.Context, terminal io.Writer, s *trial.Scenario, specs [
 				jobs[i].Write(rank, jobRow(r))
 				boxes[i].job(r)
 			},
+			Ended: func(ctx context.Context) error {
+				if err := cmp.Or(tasks[i].Close(), histories[i].close(), boxes[i].close()); err != nil {
+					return err
+				}
+				return jobs[i].Create(ctx, filepath.Join(dirs[i], files.Jobs), jobsHeader())
+			},
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
 	for i, res := range results {
-		if err := cmp.Or(tasks[i].Close(), histories[i].close(), boxes[i].close()); err != nil {
-			return nil, err
-		}
-		if err := jobs[i].Create(filepath.Join(dirs[i], files.Jobs), jobsHeader()); err != nil {
-			return nil, err
-		}
-		if err := writeRun(filepath.Join(dirs[i], files.Run), s, specs[i], res, by); err != nil {
-			return nil, err
+		if res != nil {
+			if err := writeRun(filepath.Join(dirs[i], files.Run), s, specs[i], res, by); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return results, nil
+	return results, err
 }
 
 // A historyOutput is a history that is written as its run goes on. Its first

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
@@ -16,6 +15,7 @@ import (
 type Sweep struct {
 	Vary    *trial.Vary
 	Samples []*trial.Sample
+	Partial bool // some are missing, so that there is no verdict
 }
 
 // compared returns the samples that are compared with one another: all if an
@@ -24,8 +24,15 @@ func (sw *Sweep) compared() [][]*trial.Sample {
 	if sw.Vary.Policy != "" {
 		return [][]*trial.Sample{sw.Samples}
 	}
-	size := len(sw.Samples) / len(sw.Vary.Values)
-	return slices.Collect(slices.Chunk(sw.Samples, size))
+	var groups [][]*trial.Sample
+	for i, s := range sw.Samples {
+		if i == 0 || s.Value != sw.Samples[i-1].Value {
+			groups = append(groups, nil)
+		}
+		last := len(groups) - 1
+		groups[last] = append(groups[last], s)
+	}
+	return groups
 }
 
 func (sw *Sweep) Write(w io.Writer) error {
@@ -64,7 +71,7 @@ func (sw *Sweep) Write(w io.Writer) error {
 		place = "column for that " + sw.Vary.Name
 	}
 	blocks := []string{seedsHeader(s, sw.Vary.What()), t.String()}
-	if verdict := sw.verdict(); verdict != "" {
+	if verdict := sw.verdict(); verdict != "" && !sw.Partial {
 		blocks = append([]string{verdict}, blocks...)
 	}
 	if text := LeftOver(sw.Samples); text != "" {

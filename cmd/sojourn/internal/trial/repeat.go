@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/progress"
@@ -41,7 +42,8 @@ type Sample struct {
 
 // Repeat runs each trial with the seed of its scenario and the ones that follow.
 // Equal seeds draw equally in all trials. As many runs go on at a time as there
-// are processors, and the order of the samples is that of the trials.
+// are processors, and the order of the samples is that of the trials. If ctx ends, Repeat returns an [Interrupted] error with what is
+// whole: the seeds that all trials have ended, or, before there is one, the trials that have ended the first seed.
 func Repeat(ctx context.Context, terminal io.Writer, trials []Trial, seeds int) ([]*Sample, error) {
 	samples := make([]*Sample, len(trials))
 	for i, t := range trials {
@@ -49,10 +51,10 @@ func Repeat(ctx context.Context, terminal io.Writer, trials []Trial, seeds int) 
 	}
 	bar := progress.New(terminal, "runs", len(trials)*seeds)
 	// Seed by seed, so that an error that one seed has is found early.
-	err := Parallel(ctx, len(trials)*seeds, func(ctx context.Context, n int) error {
+	err := Keep(ctx, len(trials)*seeds, func(ctx context.Context, n int) (func(), error) {
 		k, t := n/len(trials), samples[n%len(trials)]
-		fail := func(err error) error {
-			return fmt.Errorf("policy %s, seed %d: %w", t.Spec, t.Scenario.Seed+uint64(k), err)
+		fail := func(err error) (func(), error) {
+			return nil, fmt.Errorf("policy %s, seed %d: %w", t.Spec, t.Scenario.Seed+uint64(k), err)
 		}
 		s, err := t.Scenario.WithSeed(ctx, t.Scenario.Seed+uint64(k))
 		if err != nil {
@@ -72,16 +74,37 @@ func Repeat(ctx context.Context, terminal io.Writer, trials []Trial, seeds int) 
 		if err != nil {
 			return fail(err)
 		}
-		t.Seen[k] = seen()
+		saw, load := seen(), s.Workload.Load(s.Cluster)
 		if !t.Keep {
 			res.JobRecords = nil
 		}
-		t.Results[k], t.Loads[k] = res, s.Workload.Load(s.Cluster)
-		bar.Add(1)
-		return nil
+		return func() {
+			t.Results[k], t.Loads[k], t.Seen[k] = res, load, saw
+			bar.Add(1)
+		}, nil
 	})
 	bar.Clear()
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		done := bar.Count()
+		whole, first := seeds, []*Sample{}
+		for _, t := range samples {
+			ended := slices.Index(t.Results, nil)
+			if ended < 0 {
+				ended = seeds
+			}
+			if whole = min(whole, ended); ended > 0 {
+				first = append(first, t)
+			}
+		}
+		if whole == 0 {
+			samples, whole = first, 1
+		}
+		for _, t := range samples {
+			t.Results, t.Loads, t.Seen = t.Results[:whole], t.Loads[:whole], t.Seen[:whole]
+		}
+		return samples, &Interrupted{done, len(trials) * seeds, "runs"}
+	case err != nil:
 		return nil, err
 	}
 	return samples, nil

@@ -125,13 +125,14 @@ func (s *Scenario) WithSeed(ctx context.Context, seed uint64) (*Scenario, error)
 // workload, from 0; sim.Hooks.Job is not used.
 type RunHooks struct {
 	sim.Hooks
-	Job func(rank int, r *sim.JobRecord)
+	Job   func(rank int, r *sim.JobRecord)
+	Ended func(ctx context.Context) error // after the last job; a policy whose hook fails has no result
 }
 
 // Run runs the policies, each by itself and as many at a time as there are
 // processors, and returns their results in the order of specs; and finds the bound
 // of them all, without what one of them drops, the roll of each, and the sojourn times under several. hooks, if not nil, makes the hooks of the run of the
-// i-th policy.
+// i-th policy. If ctx ends, Run returns an [Interrupted] error with the results of the policies that have ended, and nil for the others.
 func (s *Scenario) Run(ctx context.Context, terminal io.Writer, specs []catalog.Spec, hooks func(i int) RunHooks) ([]*sim.Result, error) {
 	bar := progress.New(terminal, "jobs", len(specs)*s.Workload.Facts().Jobs)
 	defer bar.Clear()
@@ -142,39 +143,31 @@ func (s *Scenario) Run(ctx context.Context, terminal io.Writer, specs []catalog.
 func (s *Scenario) RunCounted(ctx context.Context, bar *progress.Bar, specs []catalog.Spec, hooks func(i int) RunHooks) ([]*sim.Result, error) {
 	results := make([]*sim.Result, len(specs))
 	s.Rolls = make([]*Roll, len(specs))
-	s.Sojourns = nil
-	if len(specs) > 1 {
-		s.Sojourns = make([][]float64, len(specs))
-	}
-	err := Parallel(ctx, len(specs)+1, func(ctx context.Context, i int) error {
+	s.Sojourns = make([][]float64, len(specs))
+	s.Bound, s.Unbound = nil, nil
+	err := Keep(ctx, len(specs)+1, func(ctx context.Context, i int) (func(), error) {
 		if i == len(specs) && s.NoBound {
-			s.Unbound = errors.New("none was asked for")
-			return nil
+			return func() { s.Unbound = errors.New("none was asked for") }, nil
 		}
 		if i == len(specs) {
-			s.Bound, s.Unbound = newBound(without(s.Workload.All(), s.dropped(specs)), s.Cluster, cmp.Or(s.Part, boundPart))
-			return nil
+			b, none := newBound(until(ctx, without(s.Workload.All(), s.dropped(specs))), s.Cluster, cmp.Or(s.Part, boundPart))
+			return func() { s.Bound, s.Unbound = b, none }, nil
 		}
 		cfg, err := s.config(specs[i])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var h RunHooks
 		if hooks != nil {
 			h = hooks(i)
 		}
 		r := &Roll{}
-		s.Rolls[i] = r
-		var sojourns []float64
-		if s.Sojourns != nil {
-			sojourns = slices.Repeat([]float64{math.NaN()}, s.Workload.Facts().Jobs)
-			s.Sojourns[i] = sojourns
-		}
+		sojourns := slices.Repeat([]float64{math.NaN()}, s.Workload.Facts().Jobs)
 		places := places{live: map[sojourn.JobID]int{}}
 		h.Hooks.Job = func(j *sim.JobRecord) {
 			rank := places.take(j.ID)
 			r.Add(rank, j)
-			if sojourns != nil && j.Outcome == sim.Finished {
+			if j.Outcome == sim.Finished {
 				sojourns[rank] = j.Sojourn().Seconds()
 			}
 			if h.Job != nil {
@@ -184,13 +177,57 @@ func (s *Scenario) RunCounted(ctx context.Context, bar *progress.Bar, specs []ca
 		}
 		cfg.Jobs, cfg.Hooks = places.number(cfg.Jobs), h.Hooks
 		cfg.Records, cfg.Quantiles = false, true // what is said of single jobs is in the roll
-		if results[i], err = sim.Run(ctx, cfg); err != nil {
-			return fmt.Errorf("policy %s: %w", specs[i], err)
+		res, err := sim.Run(ctx, cfg)
+		if err != nil {
+			res, err = nil, fmt.Errorf("policy %s: %w", specs[i], err)
+		} else if h.Ended != nil {
+			if err = h.Ended(ctx); err != nil {
+				res = nil
+			}
 		}
-		return nil
+		return func() { results[i], s.Rolls[i], s.Sojourns[i] = res, r, sojourns }, err
 	})
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		if s.Bound == nil {
+			s.Unbound = errors.New("interrupted before it was known")
+		}
+		ended := 0
+		for _, res := range results {
+			if res != nil {
+				ended++
+			}
+		}
+		return results, &Interrupted{ended, len(specs), "policies"}
+	case err != nil:
 		return nil, err
 	}
 	return results, nil
+}
+
+// until returns the jobs until ctx ends, which is an error.
+func until(ctx context.Context, jobs iter.Seq2[*sim.Job, error]) iter.Seq2[*sim.Job, error] {
+	return func(yield func(*sim.Job, error) bool) {
+		n := 0
+		for j, err := range jobs {
+			if n++; n%4096 == 0 && ctx.Err() != nil {
+				yield(nil, ctx.Err())
+				return
+			}
+			if !yield(j, err) {
+				return
+			}
+		}
+	}
+}
+
+// An Interrupted is the error of runs that were stopped before all had ended.
+type Interrupted struct {
+	Done, Of int
+	Things   string // that are done
+}
+
+// Error says how many are done.
+func (e *Interrupted) Error() string {
+	return fmt.Sprintf("interrupted after %s of %s %s", format.Thousands(e.Done), format.Thousands(e.Of), e.Things)
 }
