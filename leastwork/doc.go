@@ -87,7 +87,7 @@
 // 2,048 jobs live, some are filed anew only at the next ends of tasks (TestNoJobIsLeftOut).
 //
 // Where r tasks of the job run in the class, W is multiplied by sqrt(r+1) while its size is uncertain:
-// while none of its tasks has finished and it has no exact estimates, or if estimates are noisy.
+// while no estimates of it are used and none of its tasks has finished, or if they are used and are noisy.
 // That spreads slots over jobs whose order is a guess.
 //
 // # What is predicted
