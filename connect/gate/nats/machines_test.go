@@ -2,6 +2,7 @@ package nats_test
 
 import (
 	"fmt"
+	"log/slog"
 	"syscall"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sojourn-sched/sojourn/connect/gate"
+	sojournnats "github.com/sojourn-sched/sojourn/connect/gate/nats"
 )
 
 func (h *host) spawnWorkers(n int) (kill func()) {
@@ -140,7 +142,8 @@ func TestCluster(t *testing.T) {
 	o.AckWait = 30 * time.Second
 	o.Replicas = 3
 	h := newHost(t, newEngine(t, 3), o)
-	g, _ := h.gate(gate.Options{Compare: time.Second, Log: quick.Log})
+	log := &diary{}
+	g, _ := h.gate(gate.Options{Compare: time.Second, Log: slog.New(slog.NewTextHandler(log, nil))})
 	h.serve(4)
 	api := must(js.New(h.conn))
 	leader := func() string {
@@ -165,22 +168,68 @@ func TestCluster(t *testing.T) {
 		if err := h.e.start(i); err != nil {
 			t.Fatal(err)
 		}
-		until(t, "all servers are there", func() bool {
-			s, err := api.Stream(t.Context(), "SOJOURN_jobs_WORK")
-			if err != nil || s.CachedInfo().Cluster == nil || len(s.CachedInfo().Cluster.Replicas) != 2 {
-				return false
-			}
-			for _, r := range s.CachedInfo().Cluster.Replicas {
-				if !r.Current {
-					return false
-				}
-			}
-			return true
-		})
+		until(t, "all servers are there", func() bool { return h.current("SOJOURN_jobs_WORK") })
 	}
 	if changes == 0 {
 		t.Error("no leader has changed")
 	}
 	h.ran(once)
 	until(t, "the gate knows all ends", func() bool { s := g.Status(); return s.Held+s.Released == 0 })
+	if log.has("another one than before") {
+		t.Errorf("the gate takes a stream for another one: %s", &log.text)
+	}
+}
+
+// Whoever opens the queue again leaves its streams as they are: each server of a cluster says, also after it has come back, that they were made when
+// they were made.
+func TestStreamsAreMadeOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes half a minute")
+	}
+	t.Parallel()
+	o := options
+	o.Replicas = 3
+	h := newHost(t, newEngine(t, 3), o)
+	for range 2 {
+		_ = must(sojournnats.New(t.Context(), h.conn, "jobs", o))
+	}
+	api := must(js.New(h.conn))
+	const name = "SOJOURN_jobs_HELD"
+	first := must(api.Stream(t.Context(), name)).CachedInfo().Created
+	for i := range 3 {
+		h.e.stop(i)
+		if err := h.e.start(i); err != nil {
+			t.Fatal(err)
+		}
+		var made time.Time
+		until(t, "it leads", func() bool {
+			if !h.current(name) {
+				return false
+			}
+			s, err := api.Stream(t.Context(), name)
+			if err != nil || s.CachedInfo().Cluster.Leader != fmt.Sprint("s", i) {
+				_, _ = h.conn.Request("$JS.API.STREAM.LEADER.STEPDOWN."+name, fmt.Appendf(nil, `{"placement":{"preferred":"s%d"}}`, i), time.Second)
+				return false
+			}
+			made = s.CachedInfo().Created
+			return true
+		})
+		if !made.Equal(first) {
+			t.Errorf("server %d says that the stream was made at %v, and not at %v", i, made, first)
+		}
+	}
+}
+
+// current reports whether all three servers keep a stream and know all of it.
+func (h *host) current(stream string) bool {
+	s, err := must(js.New(h.conn)).Stream(h.t.Context(), stream)
+	if err != nil || s.CachedInfo().Cluster == nil || len(s.CachedInfo().Cluster.Replicas) != 2 {
+		return false
+	}
+	for _, r := range s.CachedInfo().Cluster.Replicas {
+		if !r.Current {
+			return false
+		}
+	}
+	return true
 }

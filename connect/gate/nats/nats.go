@@ -195,8 +195,10 @@ func (q *Queue) workers(ctx context.Context) (js.Consumer, error) {
 	return c, err
 }
 
-// stream makes a stream, or takes the one that is there.
+// stream makes a stream, or takes the one that is there. Servers of a cluster that are asked again for the same stream count it as made anew,
+// and do not agree since when it is there (TestStreamsAreMadeOnce). So each request is for another one, which they refuse.
 func (q *Queue) stream(ctx context.Context, c js.StreamConfig) (js.Stream, error) {
+	c.Metadata = map[string]string{"sojourn-made": rand.Text()}
 	s, err := q.api.CreateStream(ctx, c)
 	if errors.Is(err, js.ErrStreamNameAlreadyInUse) {
 		s, err = q.api.Stream(ctx, c.Name)

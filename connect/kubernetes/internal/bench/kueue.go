@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,10 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The names of a tenant's queues, which are of one queue for all, or of one for each that share fairly in a cohort.
+// The names of a tenant's queues, which are of one queue for all, or of one for each that share fairly in a cohort. With boosts that of all
+// has the order of a policy, and lets the Workload that is ahead preempt those behind it, or does not.
 const (
-	kueueOne  = "one"
-	kueueFair = "fair"
+	kueueOne     = "one"
+	kueueFair    = "fair"
+	kueueBoost   = "boost"
+	kueuePreempt = "preempt"
 )
 
 // defineKueue makes the resource definitions of Kueue, from files of a folder, one queue with the slots of all nodes, and one of each tenant with
@@ -41,7 +45,7 @@ func (b *bench) defineKueue(ctx context.Context, folder string) error {
 	}
 	var all strings.Builder
 	all.WriteString("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: any}\n")
-	queue := func(name, cohort string, slots int) {
+	queue := func(name, more string, slots int) {
 		fmt.Fprintf(&all, `---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue
@@ -53,10 +57,12 @@ spec:
     flavors:
     - name: any
       resources: [{name: %[3]q, nominalQuota: %[4]d}]
-`, name, cohort, slot, slots)
+`, name, more, slot, slots)
 	}
 	n := b.nodes * b.slots
 	queue(kueueOne, "", n)
+	queue(kueueBoost, "", n)
+	queue(kueuePreempt, "\n  preemption: {withinClusterQueue: LowerPriority}", n)
 	for i := range numTenants {
 		queue(fmt.Sprintf("%s-%d", kueueFair, i), "\n  cohortName: all", n*(i+1)/numTenants-n*i/numTenants)
 	}
@@ -74,6 +80,24 @@ spec:
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// boost starts a program that keeps boosts.
+func (b *bench) boost(command []string) (stop func(), err error) {
+	kubeconfig, err := b.cluster.Kubeconfig()
+	if err != nil {
+		return nil, err
+	}
+	var args []string
+	for _, a := range command {
+		args = append(args, strings.ReplaceAll(a, "{kubeconfig}", kubeconfig))
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }, nil
 }
 
 // queueOf makes the queue of a tenant.

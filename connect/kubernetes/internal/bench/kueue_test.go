@@ -16,22 +16,24 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 )
 
 // Jobs of Kueue are suspended, carry the label of their queue, and not ours.
 func TestJobsOfKueue(t *testing.T) {
-	o := options{policies: "fifo", kueue: "kueue", controller: "jobs"}
+	o := options{policies: "fifo", kueue: "kueue", controller: "jobs", booster: "boosts"}
 	var names []string
 	for _, s := range o.schedulers() {
 		names = append(names, s.name)
 		j := mixed{pods: 2, atOnce: 1}.job(0, s)
 		of := strings.HasPrefix(s.name, "kueue-")
-		if queue := j.Labels["kueue.x-k8s.io/queue-name"]; of != (queue != "") || of && (s.name != "kueue-"+queue || j.Labels[suspend.Managed] != "" || !*j.Spec.Suspend) {
+		if queue := j.Labels["kueue.x-k8s.io/queue-name"]; of != (queue != "") || of && (!strings.HasPrefix(s.name, "kueue-"+queue) || j.Labels[suspend.Managed] != "" || !*j.Spec.Suspend) {
 			t.Errorf("%s: labels %v", s.name, j.Labels)
 		}
 	}
-	if got, want := fmt.Sprint(names), "[stock kueue-one kueue-fair jobs-fifo]"; got != want {
+	if got, want := fmt.Sprint(names), "[stock kueue-one kueue-fair kueue-boost-fifo kueue-preempt-fifo jobs-fifo]"; got != want {
 		t.Errorf("schedulers %s, want %s", got, want)
 	}
 }
@@ -131,6 +133,106 @@ func TestBesideKueue(t *testing.T) {
 			t.Fatalf("%d of %d Jobs are complete", complete, 3*n)
 		case <-time.After(200 * time.Millisecond):
 		}
+	}
+}
+
+// Under a policy's boosts Kueue gives the slots that come free to the small Jobs that came last, and without them, in a strict queue, to the
+// large ones that came first. KUEUE and KUEUE_CRDS are as above, KUEUE_BOOST is the program of examples/kueue-boost.
+func TestBoostsOfKueue(t *testing.T) {
+	program, crds, booster := os.Getenv("KUEUE"), os.Getenv("KUEUE_CRDS"), os.Getenv("KUEUE_BOOST")
+	if program == "" || booster == "" {
+		t.Skip("KUEUE and KUEUE_BOOST name no programs: .ci/run all builds them, which takes minutes")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	b, err := newBench(ctx, options{nodes: 1, slots: 4})
+	must(t, err)
+	defer b.close()
+	must(t, b.cluster.StartControllers(ctx, "job-controller", "garbage-collector-controller"))
+	must(t, (&kubetest.Kubelet{Client: b.client, Run: runs}).Start(ctx))
+	must(t, b.defineKueue(ctx, crds))
+	must(t, b.apply(ctx, `apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: strict}
+spec:
+  queueingStrategy: StrictFIFO
+  namespaceSelector: {}
+  resourceGroups: [{coveredResources: [example.com/slot], flavors: [{name: any, resources: [{name: example.com/slot, nominalQuota: 4}]}]}]
+`))
+	for _, s := range (options{policies: "default", kueue: program, booster: booster}).schedulers() {
+		if s.kueue != kueueOne && s.kueue != kueueBoost {
+			continue
+		}
+		s.kueue = "strict"
+		_, err = b.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.name}}, metav1.CreateOptions{})
+		must(t, err)
+		must(t, b.queueOf(ctx, s.kueue, s.name, 0))
+		server, err := b.start(ctx, s)
+		must(t, err)
+		stop := func() {}
+		if s.booster != nil {
+			stop, err = b.boost(s.booster)
+			must(t, err)
+		}
+		jobs := b.client.BatchV1().Jobs(s.name)
+		create := func(name string, pods int, each time.Duration) {
+			j := mixed{pods: pods, atOnce: pods, each: each}.job(0, s)
+			j.Name = name
+			_, err := jobs.Create(ctx, j, metav1.CreateOptions{})
+			must(t, err)
+		}
+		complete := func(name string) *batchv1.Job {
+			for {
+				j, err := jobs.Get(ctx, name, metav1.GetOptions{})
+				must(t, err)
+				if batch.Is(j, batchv1.JobComplete) {
+					return j
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
+		create("first", 4, time.Hour)
+		for j := new(batchv1.Job); j.Status.StartTime == nil; time.Sleep(100 * time.Millisecond) {
+			j, err = jobs.Get(ctx, "first", metav1.GetOptions{})
+			must(t, err)
+		}
+		for i := range 3 {
+			create(fmt.Sprint("large-", i), 4, 2*time.Second)
+		}
+		time.Sleep(2 * time.Second) // Kueue orders by times of creation, which are whole seconds
+		for i := range 3 {
+			create(fmt.Sprint("small-", i), 1, 2*time.Second)
+		}
+		workloads := dynamic.NewForConfigOrDie(b.cluster.Config()).Resource(schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: "workloads"}).Namespace(s.name)
+		for known := 0; known < 7; time.Sleep(100 * time.Millisecond) {
+			list, err := workloads.List(ctx, metav1.ListOptions{})
+			must(t, err)
+			known = 0
+			for _, w := range list.Items {
+				if s.booster == nil || w.GetAnnotations()["kueue.x-k8s.io/priority-boost"] != "" {
+					known++
+				}
+			}
+		}
+		must(t, jobs.Delete(ctx, "first", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+		ahead := 0
+		for i := range 3 {
+			for k := range 3 {
+				if complete(fmt.Sprint("small-", i)).Status.StartTime.Before(complete(fmt.Sprint("large-", k)).Status.StartTime) {
+					ahead++
+				}
+			}
+		}
+		want := 0
+		if s.booster != nil {
+			want = 9
+		}
+		if ahead != want {
+			t.Errorf("%s: the small Jobs began before the large ones in %d pairs of 9, want %d", s.name, ahead, want)
+		}
+		stop()
+		b.cluster.Stop(server)
+		b.cluster.Stop(kubetest.Scheduler)
 	}
 }
 

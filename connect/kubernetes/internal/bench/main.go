@@ -9,7 +9,7 @@
 //
 // With -mix 200, so many Jobs of many sizes come over time instead, real controllers make their pods, and
 // these run for a while. What counts is how long a Job takes to complete. With -tenants 0.7,1.25 they are 100 short and 5 long Jobs of three
-// tenants, at each of these loads, and what is printed are medians of the rounds; -controller, -plugin and -kueue then have their turns too.
+// tenants, at each of these loads, and what is printed are medians of the rounds; -controller, -plugin, -kueue and -booster then have their turns too.
 package main
 
 import (
@@ -37,6 +37,7 @@ type options struct {
 	tenants                    string // loads, with commas
 	controller, plugin, kueue  string // programs
 	kueueCRDs                  string // folder
+	booster                    string // program
 	kills                      int    // of each scheduler in the middle of a burst
 }
 
@@ -56,6 +57,7 @@ func main() {
 	flag.StringVar(&o.controller, "controller", "", "the program sojourn-jobs, for -tenants")
 	flag.StringVar(&o.plugin, "plugin", "", "the program sojourn-kube-scheduler, for -tenants")
 	flag.StringVar(&o.kueue, "kueue", "", "the program of research/benchmarks/peers/kueue/controllers, for -tenants")
+	flag.StringVar(&o.booster, "booster", "", "the program of examples/kueue-boost, which orders a queue of Kueue, for -kueue")
 	flag.StringVar(&o.kueueCRDs, "kueue-crds", "", "the folder config/components/crd/bases of Kueue, for -kueue")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -112,6 +114,7 @@ type scheduler struct {
 	command []string // nil for kube-scheduler
 	managed bool     // its Jobs are suspended, and kube-scheduler runs beside it
 	kueue   string   // the name of their queue of Kueue, if any
+	booster []string // runs beside Kueue
 	config  string   // of kube-scheduler with the plugin
 }
 
@@ -124,6 +127,13 @@ func (o options) schedulers() []scheduler {
 		}
 	}
 	for p := range strings.SplitSeq(o.policies, ",") {
+		if o.booster != "" {
+			args := []string{o.kueue, "-kubeconfig={kubeconfig}", "-listen=127.0.0.1:{port}", "-feature-gates=PriorityBoost=true"}
+			boosts := []string{o.booster, "-kubeconfig={kubeconfig}", "-policy=" + p, "-every=100ms"}
+			for _, kind := range []string{kueueBoost, kueuePreempt} {
+				list = append(list, scheduler{name: "kueue-" + kind + "-" + p, podName: "default-scheduler", command: args, managed: true, kueue: kind, booster: boosts})
+			}
+		}
 		if o.controller != "" {
 			args := []string{o.controller, "-policy=" + p, "-kubeconfig={kubeconfig}", "-listen=127.0.0.1:{port}"}
 			list = append(list, scheduler{name: "jobs-" + p, podName: "default-scheduler", command: args, managed: true})

@@ -240,6 +240,13 @@ func (b *bench) mixTurn(ctx context.Context, s scheduler, namespace string, list
 	if s.managed {
 		defer b.cluster.Stop(kubetest.Scheduler)
 	}
+	if s.booster != nil {
+		stop, err := b.boost(s.booster)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+	}
 	jobs := b.client.BatchV1().Jobs("")
 	before, err := jobs.List(ctx, metav1.ListOptions{})
 	if err != nil {

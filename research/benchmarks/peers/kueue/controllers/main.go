@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -41,7 +42,12 @@ func main() {
 	kubeconfig := flags.String("kubeconfig", "", "how to reach the API server")
 	listen := flags.String("listen", "127.0.0.1:8080", "where /readyz answers")
 	fair := flags.Bool("fair", false, "share fairly between the queues of a cohort")
+	gates := flags.String("feature-gates", "", "features to switch on, as PriorityBoost=true")
 	_ = flags.Parse(os.Args[1:])
+	if err := utilfeature.DefaultMutableFeatureGate.Set(*gates); err != nil {
+		fmt.Fprintln(os.Stderr, "kueue: -feature-gates:", err)
+		os.Exit(2)
+	}
 	if err := run(ctrl.SetupSignalHandler(), *kubeconfig, *listen, *fair); err != nil {
 		fmt.Fprintln(os.Stderr, "kueue:", err)
 		os.Exit(1)
