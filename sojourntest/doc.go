@@ -78,17 +78,17 @@
 //     changes no later decision
 //   - epoch: only differences between times matter
 //   - weights: a job that is served would also be served if its weight were greater
-//   - greater weights: over whole histories, a job that has a greater weight from its arrival on
-//     is served no later, except by chance. A policy may ignore weights
+//   - greater weights: over whole histories, a job that has a greater weight from its arrival on,
+//     or is of a pool that has, is served no later, except by chance. A policy may ignore weights
 //   - revised weights: if weights matter, those that a revision tells do
 //   - vain events: over whole histories, a task that is held and released at once, or a revision
 //     that changes nothing, makes its job start tasks neither earlier nor later, except by chance
 //   - long times: where tasks take months, the order of tasks does not change each time that all of
 //     them take twice as long. It does so if a sum of times wraps around
 //   - lost work: an attempt that is refused, preempted or lost with its slot leaves its job in its
-//     place: as if it had never been started, while the same time passed; so does one that fails,
-//     unless one has failed before. A refusal may cost the place if one of the job was refused
-//     before and none has finished since
+//     place; so does one that fails, unless one has failed before. The place is that which it has if the
+//     attempt was never started, while the same time passed. A refusal may cost it if one of the job was
+//     refused before and none has finished since
 //   - descriptions: what can be said in two ways means the same in both. These are a weight of
 //     0 or 1, a speed of 0 or 100, one estimate for all tasks without inputs or a list of them
 //   - fields: the fields that an event's kind does not use are ignored
@@ -143,12 +143,15 @@
 //
 // The laws of weights are two, because a policy may read a weight when a job arrives, or when it last started a
 // task. Single decisions are judged by the first. The second lets a few jobs compete, again with twice, half, 131,072
-// times, the greatest or the least weight of one of them. A greater weight can move the turns of others so that the job
+// times, the greatest or the least weight of one of them, or of its pool. A greater weight can move the turns of others so that the job
 // loses once. So the second is broken only if a greater weight is worse in at least 16 histories,
 // and in more than three times as many as it is better. The histories are the same each time.
 //
+// For the law of snapshots, a policy that was restored goes on with what was made without it, and elsewhere with ends of attempts that
+// are rarer there: failures and refusals, one after the other. It is also restored after a thousand jobs or more.
+//
 // For the law of memory, short jobs come and go, with names, pools and nodes of their own, and nodes with
-// them. Nothing is wrong if what the heap holds has stopped growing by the time that the number of jobs doubles
+// them: half of them one after the other, and half with two others. Nothing is wrong if what the heap holds has stopped growing by the time that the number of jobs doubles
 // from 128 on. Else the profile of the heap tells what is kept of the policy after 32,768 jobs, and where
 // it was allocated.
 //

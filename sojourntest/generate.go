@@ -64,11 +64,11 @@ func (tr *trial) actions() (list []func() bool) {
 		}
 		return tr.last.waits
 	})
-	add(2, tr.preempt)
+	add(8, tr.preempt) // most lists are empty
 	return list
 }
 
-// preempt kills the attempt that the policy most wants killed.
+// preempt kills the attempt that the policy most wants killed, or says that it may not be killed.
 func (tr *trial) preempt() bool {
 	if tr.s.preemptor == nil {
 		return false
@@ -79,6 +79,10 @@ func (tr *trial) preempt() bool {
 	}
 	ev := report(sojourn.TaskFailed, tr.m.slot(list[0].Slot))
 	ev.At, ev.Cause = tr.later(), sojourn.CausePreempted
+	if tr.oneIn(3) {
+		ev = report(sojourn.TaskPinned, tr.m.slot(list[0].Slot))
+		ev.At = tr.m.now
+	}
 	tr.observe(ev)
 	return true
 }

@@ -1,6 +1,7 @@
 package sojourntest
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -24,7 +25,8 @@ const (
 
 // checkMemory lets short jobs come and go, and looks at what a policy keeps each time their number has doubled. Nothing is
 // wrong if that grows no more, as it does at once for most policies; one that remembers the latest 4,096 names
-// of each class needs 32,768 jobs. The first look is after least jobs, the last one after most.
+// of each class needs 32,768 jobs. The first look is after least jobs, the last one after most. Then a policy that is restored from what has
+// lived so long has to go on like it.
 //
 // What other goroutines keep may grow as well. So if the heap grows each time, another policy gets the same jobs, and the
 // profile of the heap tells what is live of that policy.
@@ -37,11 +39,11 @@ func checkMemory(tb rapid.TB, newPolicy func() sojourn.Policy, o Options, least,
 	defer churning.Unlock()
 	c := newChurn(newPolicy, &o)
 	c.live(least)
-	for was, n := heap(), least; n < most; n *= 2 {
+	for was, n := heap(), 2*least; n < most; n *= 2 { // more come beside others than before
 		c.live(n)
 		is := heap()
 		if is < was+uint64(n/leakJobs) {
-			runtime.KeepAlive(c)
+			c.goOn(tb, newPolicy)
 			return
 		}
 		was = is
@@ -49,14 +51,15 @@ func checkMemory(tb rapid.TB, newPolicy func() sojourn.Policy, o Options, least,
 	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
 	runtime.MemProfileRate = 1
 	c = newChurn(newPolicy, &o)
-	c.live(most / 2)
+	first, then := most/4, most-most/4
+	c.live(first)
 	was := kept()
-	c.live(most / 2)
+	c.live(then)
 	is := kept()
 	runtime.KeepAlive(c)
-	if grown := total(is) - total(was); grown >= int64(most/2/leakJobs) {
+	if grown := total(is) - total(was); grown >= int64(then/leakJobs) {
 		tb.Fatalf("law of %s\nthe policy keeps %d bytes after %d short jobs, and %d after %d. At most 3 jobs are live at a time. What grows most was allocated here:%s",
-			lawMemory, total(was), most/2, total(is), most, growth(was, is))
+			lawMemory, total(was), first, total(is), most, growth(was, is))
 	}
 }
 
@@ -139,13 +142,14 @@ func growth(was, is map[string]int64) string {
 	return text.String()
 }
 
-// A churn is short jobs that come and go, on nodes that come and go. There are always live ones, so that a policy
-// cannot wait for a moment at which nothing is live.
+// A churn is short jobs that come and go, on nodes that come and go: some one after the other, so that what belongs to the last live
+// job of all is forgotten, too, and some beside others, so that a policy cannot wait for a moment at which nothing is live.
 type churn struct {
 	*loop
 	o      *Options
 	shapes []*sojourn.Job
 	n      int // jobs so far
+	beside int // jobs that are live at a time
 	jobs   []churned
 }
 
@@ -162,14 +166,53 @@ func newChurn(newPolicy func() sojourn.Policy, o *Options) *churn {
 	return c
 }
 
-// live lets a number of jobs come, and as many go.
+// live lets a number of jobs come, and as many go: half of them by themselves.
 func (c *churn) live(n int) {
-	for range n {
+	for i := range n {
+		if c.beside = 1; i >= n/2 {
+			c.beside = 3
+		}
 		c.step()
 	}
 }
 
-// step lets a job come and the oldest go, if three are live.
+// goOn lets a few more jobs come and go, also under a policy that is restored from the one that has had all others. Both must then be in the
+// same state. What is kept of thousands of jobs is more than the histories of [Run] lead to.
+func (c *churn) goOn(tb rapid.TB, newPolicy func() sojourn.Policy) {
+	const more = 64 // jobs
+	tb.Helper()
+	if c.s.snapshotter == nil {
+		return
+	}
+	data, err := c.s.snapshotter.AppendBinary(nil)
+	if err != nil {
+		return // it may not be saved for now
+	}
+	other := newChurn(newPolicy, c.o)
+	other.now, other.slots, other.runs = c.now, slices.Clone(c.slots), maps.Clone(c.runs)
+	other.n, other.jobs = c.n, slices.Clone(c.jobs)
+	if err := other.s.snapshotter.UnmarshalBinary(data); err != nil {
+		tb.Fatalf("law of %s\nafter %d short jobs, UnmarshalBinary of what AppendBinary has returned: %v", lawSnapshots, c.n, err)
+	}
+	c.live(more)
+	other.live(more)
+	want, err := c.s.snapshotter.AppendBinary(nil)
+	got, err2 := other.s.snapshotter.AppendBinary(nil)
+	if (err == nil) != (err2 == nil) || !bytes.Equal(got, want) {
+		tb.Fatalf("law of %s\na policy was restored after %d short jobs. After %d more, AppendBinary(nil) = %d bytes, %v; want what one returns that was not restored, %d bytes, %v. "+
+			"They differ from byte %d on.", lawSnapshots, c.n-more, more, len(got), err2, len(want), err, apart(got, want))
+	}
+}
+
+// apart returns how many bytes of a and b are equal at their beginning.
+func apart(a, b []byte) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// step lets a job come and the oldest go, if there are as many as may be live.
 func (c *churn) step() {
 	c.n++
 	c.now = c.now.Add(time.Second)
@@ -191,7 +234,7 @@ func (c *churn) step() {
 	}
 	c.jobs = append(c.jobs, churned{job, left})
 	c.vary(job)
-	if len(c.jobs) == 3 {
+	for len(c.jobs) >= c.beside {
 		c.finish()
 	}
 }
@@ -248,7 +291,7 @@ func (c *churn) vary(job *sojourn.Job) {
 	case 0:
 		c.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job}) // which is live
 		c.observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: job.ID + 1}})
-		if c.s.explainer != nil {
+		if c.s.explainer != nil && c.n < 1<<10 { // it may take time for all that was not forgotten
 			c.s.explainer.Explain(job.ID)
 			c.s.explainer.AppendRanking(nil)
 		}

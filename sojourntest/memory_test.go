@@ -147,6 +147,25 @@ func TestMemory(t *testing.T) {
 				}
 			}
 		}, false},
+		{"a map by job of those that came when no other was live", func() func(*sojourn.Event, error) {
+			live, seen := map[sojourn.JobID]int{}, map[sojourn.JobID]bool{}
+			return func(ev *sojourn.Event, err error) {
+				switch {
+				case err != nil:
+				case ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted:
+					if len(live) == 0 {
+						seen[ev.Job.ID] = true
+					}
+					live[ev.Job.ID] = ev.Job.Phases[0].Tasks
+				case ev.Kind == sojourn.JobCancelled:
+					delete(live, ev.Job.ID)
+				case ev.Kind == sojourn.TaskFinished || ev.Kind == sojourn.TaskDone:
+					if live[ev.Task.Job]--; live[ev.Task.Job] <= 0 {
+						delete(live, ev.Task.Job)
+					}
+				}
+			}
+		}, false},
 		{"the live slots", func() func(*sojourn.Event, error) {
 			seen := map[sojourn.SlotID]*sojourn.Slot{}
 			return func(ev *sojourn.Event, _ error) {

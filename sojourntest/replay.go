@@ -87,6 +87,7 @@ func (tr *trial) replays() {
 	tr.heavier()
 	tr.lost()
 	tr.restore(plain)
+	tr.probes()
 }
 
 // A rewriting is a history that must have the outcomes of the trial's history, by a

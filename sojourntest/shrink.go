@@ -22,6 +22,8 @@ func (b *breach) shrink(newPolicy func() sojourn.Policy, o *Options) *breach {
 	for s.progress = true; s.progress; {
 		s.progress = false
 		s.omit()
+		s.omitPairs()
+		s.omitPhases()
 		s.foresee()
 		s.simplify()
 		s.hurry()
@@ -203,6 +205,59 @@ func (s *shrinker) omit() {
 			}
 		}
 	}
+}
+
+// omitPairs leaves out two calls at a time that need each other, such as a job and a slot that it takes.
+func (s *shrinker) omitPairs() {
+	const short = 12 // calls of a history of which all pairs are tried
+	for i := 0; i < len(s.best.made) && len(s.best.made) <= short; i++ {
+		for k := i + 1; k < len(s.best.made); k++ {
+			h := slices.Delete(slices.Clone(s.best.made), k, k+1)
+			if s.breaks(slices.Delete(h, i, i+1)) {
+				i = -1 // begin anew
+				break
+			}
+		}
+	}
+}
+
+// omitPhases leaves out phases of jobs, with the calls about their tasks.
+func (s *shrinker) omitPhases() {
+	for i := 0; i < len(s.best.made); i++ {
+		j := s.best.made[i].ev.Job
+		if j == nil || len(j.Phases) < 2 {
+			continue
+		}
+		for k := range j.Phases {
+			if s.breaks(s.best.made.withoutPhase(j.ID, k)) {
+				i = -1 // begin anew
+				break
+			}
+		}
+	}
+}
+
+// withoutPhase returns h without phase k of a job.
+func (h history) withoutPhase(id sojourn.JobID, k int) (out history) {
+	for _, c := range h {
+		ev := &c.ev
+		if ev.Task.Job == id && int(ev.Task.Phase) == k {
+			continue
+		}
+		if ev.Task.Job == id && int(ev.Task.Phase) > k {
+			ev.Task.Phase--
+		}
+		if ev.Job != nil && ev.Job.ID == id && len(ev.Job.Phases) > max(k, 1) {
+			ev.Job = clone(ev.Job)
+			ev.Job.Phases = slices.Delete(ev.Job.Phases, k, k+1)
+			ev.Job.Phases[0].After = 0
+			for i := range ev.Job.Phases {
+				ev.Job.Phases[i].Needs = nil
+			}
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // simplify removes from events what does not matter, and lowers numbers. It does so for all jobs together, and then

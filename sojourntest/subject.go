@@ -216,10 +216,7 @@ func (v *view) differs(want *view) string {
 	case (v.err == nil) != (want.err == nil):
 		return fmt.Sprintf("AppendBinary(nil) fails with %v, want %v", v.err, want.err)
 	case !bytes.Equal(v.state, want.state):
-		n := 0
-		for n < min(len(v.state), len(want.state)) && v.state[n] == want.state[n] {
-			n++
-		}
+		n := apart(v.state, want.state)
 		return fmt.Sprintf("AppendBinary(nil) = %d bytes, which differ from byte %d on, %.50q, want %d bytes, %.50q",
 			len(v.state), n, v.state[n:], len(want.state), want.state[n:])
 	}

@@ -49,19 +49,27 @@ const (
 	allRaces  = 60 // are run if a greater weight is worse in most of them
 )
 
-// checkRaces lets a few jobs compete for a slot or two, and again with another weight of one job from its arrival on, or
+// checkRaces lets a few jobs compete for a slot or two, and again with another weight of one job, or of its pool, from its arrival on, or
 // with events about it that say nothing.
 // A job may lose such a race by a greater weight, since the turns of other jobs move, too. So many races of a kind are
 // judged together. They are the same each time.
 func checkRaces(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
 	tb.Helper()
 	o.features = sojourn.Supports(newPolicy())
-	matters, told := 0, 0 // races in which the weight matters, and those of them in which it does if a revision tells it
+	var matters, told [2]int // races in which the weight matters, and those of them in which it does if a revision tells it; of jobs and of pools
 	for shape := range plainJobs(&o, 1, 1, raceDeadline) {
-		for _, kind := range []sojourn.EventKind{sojourn.JobArrived, sojourn.JobAdopted} {
+		for way := range 4 {
+			kind, in := sojourn.JobArrived, pooling(way)
+			if way == 3 {
+				kind, in = sojourn.JobAdopted, noPool
+			}
+			if in == ownPools && o.features&sojourn.FeaturePools == 0 {
+				continue
+			}
 			var worse, better [len(variants)]standing // only of vain events may neither be
 			for i := 0; i < someRaces || i < allRaces && (slices.ContainsFunc(worse[:], standing.suspect) || slices.ContainsFunc(better[:], standing.suspect)); i++ {
 				r := drawRace(&o, i, shape, kind)
+				r.in = in
 				was := r.run(newPolicy, r.jobs[r.job].Weight)
 				for k, v := range variants {
 					weight := r.jobs[r.job].Weight
@@ -75,10 +83,10 @@ func checkRaces(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
 					light, heavy := was, r.run(newPolicy, weight)
 					r.vain = nil
 					if v.weight != nil && light != nil && heavy != nil && heavy.sum != light.sum {
-						matters++
+						matters[bit(in == ownPools)]++
 						r.revised = true
 						if again := r.run(newPolicy, weight); again == nil || again.sum != light.sum {
-							told++
+							told[bit(in == ownPools)]++
 						}
 						r.revised = false
 					}
@@ -92,6 +100,9 @@ func checkRaces(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
 					if i <= 3*someRaces {
 						continue
 					}
+					if in == ownPools && v.weight != nil {
+						v.name += " of its pool"
+					}
 					if worse[k].wrong() {
 						tb.Fatalf("law of %s\n%s", v.law, worse[k].text(&v, v.less))
 					}
@@ -102,9 +113,11 @@ func checkRaces(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
 			}
 		}
 	}
-	if matters >= 16 && told == 0 {
-		tb.Fatalf("law of %s\nIn %d histories another weight of a job changes when its tasks start, and in none of them if a revision tells it "+
-			"at the instant at which the job arrives.", lawRevised, matters)
+	for i, of := range []string{"a job", "the pool of a job"} {
+		if matters[i] >= 16 && told[i] == 0 {
+			tb.Fatalf("law of %s\nIn %d histories another weight of %s changes when the tasks of the job start, and in none of them if a revision tells it "+
+				"at the instant at which the job arrives.", lawRevised, matters[i], of)
+		}
 	}
 }
 
@@ -198,11 +211,43 @@ type race struct {
 	tasks    []time.Duration // how long each task of a job takes
 	slots    int             // of each class
 	job      int             // the one that is weighed anew
-	revised  bool            // at once, by a revision
+	in       pooling
+	revised  bool // at once, by a revision
 
 	vain func(*loop, *sojourn.Job) // when that job comes and at each end of a task of it; nil: nothing
 
 	all bool // tasks of all jobs count, not only those of that job
+}
+
+// A pooling says of which pools the jobs of a race are.
+type pooling int
+
+const (
+	noPool   pooling = iota
+	onePool          // all of one that has a name
+	ownPools         // each of its own, which has the weight instead of the job
+)
+
+// spec returns what is told of a job that has a weight.
+func (r *race) spec(i int, weight float64) *sojourn.Job {
+	job := clone(r.jobs[i])
+	job.Weight = weight
+	switch r.in {
+	case onePool:
+		job.Pool = "a"
+	case ownPools:
+		job.Pool, job.Weight = string(rune('a'+i)), 0
+	}
+	return job
+}
+
+// weigh tells a policy that a job has a weight by an event of a kind, or that its pool has it. It reports whether that was accepted.
+func (r *race) weigh(l *loop, kind sojourn.EventKind, i int, weight float64) bool {
+	job := r.spec(i, weight)
+	if r.in == ownPools && !l.observe(sojourn.Event{Kind: sojourn.PoolChanged, Pool: &sojourn.Pool{Name: job.Pool, Weight: weight}}) {
+		return false
+	}
+	return r.in == ownPools && kind == sojourn.JobRevised || l.observe(sojourn.Event{Kind: kind, Job: job})
 }
 
 const raceDeadline = sojourn.Time(10 * time.Hour)
@@ -272,19 +317,18 @@ func (r *race) run(newPolicy func() sojourn.Policy, weight float64) *finish {
 	const patience = 200 // steps
 	for range patience {
 		for ; next < len(r.jobs) && r.arrivals[next] <= l.now; next++ {
-			job := clone(r.jobs[next])
+			first, then := r.jobs[next].Weight, r.jobs[next].Weight
 			if next == r.job {
-				job.Weight = weight
+				then = weight
+				if !r.revised {
+					first = weight
+				}
 			}
-			first := job
-			if next == r.job && r.revised {
-				first = r.jobs[next]
-			}
-			if !l.observe(sojourn.Event{Kind: r.kind, Job: clone(first)}) || first != job && !l.observe(sojourn.Event{Kind: sojourn.JobRevised, Job: job}) {
+			if !r.weigh(l, r.kind, next, first) || first != then && !r.weigh(l, sojourn.JobRevised, next, then) {
 				return nil
 			}
 			if next == r.job && r.vain != nil {
-				r.vain(l, job)
+				r.vain(l, r.spec(next, weight))
 			}
 		}
 		l.offer()
@@ -324,9 +368,7 @@ func (r *race) run(newPolicy func() sojourn.Policy, weight float64) *finish {
 				of := int(l.runs[s.ID].Task.Job) - 1
 				l.end(s.ID, sojourn.Event{Kind: sojourn.TaskFinished, Service: r.tasks[of]})
 				if of == r.job && r.vain != nil {
-					job := clone(r.jobs[of])
-					job.Weight = weight
-					r.vain(l, job)
+					r.vain(l, r.spec(of, weight))
 				}
 			}
 		}

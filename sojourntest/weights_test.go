@@ -16,12 +16,15 @@ import (
 type weigher struct {
 	*queue.Jobs[uint64, [2]uint64]
 	ticket func(draw) uint64
+	pools  map[string]uint64 // weights
 }
 
 // A draw is what a ticket may depend on.
 type draw struct {
 	kind    sojourn.EventKind // of the event that brings the job, 0 when it starts a task
 	weight  uint64
+	pool    uint64 // the weight of its pool
+	named   bool   // the pool has a name
 	class   sojourn.Class
 	started uint64
 	random  uint64 // below 8
@@ -29,14 +32,17 @@ type draw struct {
 
 func (p *weigher) draw(kind sojourn.EventKind, j *ledger.Job[uint64]) uint64 {
 	started := uint64(j.Side(0).Started())
-	return p.ticket(draw{kind, j.Weight(), j.Side(0).Class(), started, (j.Seq()*2654435761 + started*40503) >> 3 % 8})
+	pool := j.Spec().Pool
+	return p.ticket(draw{kind, j.Weight(), max(p.pools[pool], 1), pool != "", j.Side(0).Class(), started, (j.Seq()*2654435761 + started*40503) >> 3 % 8})
 }
 
 func newWeigher(ticket func(draw) uint64) func() sojourn.Policy {
 	return func() sojourn.Policy {
-		return &weigher{ticket: ticket, Jobs: queue.NewJobs(queue.JobOrder[uint64, [2]uint64]{
+		return &weigher{ticket: ticket, pools: map[string]uint64{}, Jobs: queue.NewJobs(queue.JobOrder[uint64, [2]uint64]{
 			Key:  func(j *ledger.Job[uint64]) [2]uint64 { return [2]uint64{j.Data, j.Seq()} },
 			Less: func(a, b [2]uint64) bool { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) < 0 },
+
+			Supports: sojourn.FeaturePools,
 		})}
 	}
 }
@@ -44,6 +50,9 @@ func newWeigher(ticket func(draw) uint64) func() sojourn.Policy {
 func (p *weigher) Observe(ev sojourn.Event) error {
 	if err := p.Ledger.Check(&ev); err != nil {
 		return err
+	}
+	if ev.Kind == sojourn.PoolChanged {
+		p.pools[ev.Pool.Name] = (&sojourn.Job{Weight: ev.Pool.Weight}).WeightUnits()
 	}
 	c := p.Apply(&ev)
 	if ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted {
@@ -103,6 +112,14 @@ func TestGreaterWeights(t *testing.T) {
 			}
 			return right(d)
 		}, false},
+		{"only in pools that have names", func(d draw) uint64 {
+			if d.named {
+				return wrong(d)
+			}
+			return right(d)
+		}, false},
+		{"of pools, smaller tickets", func(d draw) uint64 { return (1 + d.random) * (unit / d.pool) }, true},
+		{"of pools, greater tickets", func(d draw) uint64 { return (1 + d.random) * d.pool }, false},
 		{"weights above 2^16 overflow", func(d draw) uint64 { return (1 + d.random) * (unit / uint64(max(uint32(d.weight), 1))) }, false},
 	} {
 		got := recorded(t, func(tb rapid.TB) { checkRaces(tb, newWeigher(tc.ticket), Options{}) })
@@ -139,5 +156,20 @@ func TestRevisedWeights(t *testing.T) {
 		if tc.ok != (got == "") || !tc.ok && !strings.Contains(got, "law of revised weights: ") {
 			t.Errorf("the weight counts %s: sojourntest says\n%s", name, got)
 		}
+	}
+}
+
+// So does one that keeps the weight that a pool had when a job of it came.
+func TestRevisedWeightsOfPools(t *testing.T) {
+	got := recorded(t, func(tb rapid.TB) {
+		checkRaces(tb, newWeigher(func(d draw) uint64 {
+			if d.kind == 0 {
+				return 1 + d.random
+			}
+			return (1 + d.random) * (1 << 52 / d.pool)
+		}), Options{})
+	})
+	if !strings.Contains(got, "law of revised weights: ") || !strings.Contains(got, "weight of the pool of a job") {
+		t.Errorf("sojourntest says\n%s", got)
 	}
 }
