@@ -380,6 +380,33 @@ func TestRoomOfTaintedNodes(t *testing.T) {
 	w.want("and now on the other one", late, 1)
 }
 
+// A Job that comes later and tolerates other taints has what the pods of earlier ones leave on its nodes.
+func TestRoomIsDividedAnew(t *testing.T) {
+	for _, begun := range []bool{false, true} {
+		w := newWorld(t, "fifo", 0)
+		w.has("n", "cpu=2")
+		for _, key := range []string{"a", "b"} {
+			n := w.has(key, "cpu=1")
+			n.Spec.Taints = []corev1.Taint{{Key: key, Effect: corev1.TaintEffectNoSchedule}}
+			w.node(n.DeepCopy())
+		}
+		first := w.ask("first", 2, "cpu=1")
+		w.want("the node without taints", first, 2)
+		if begun {
+			w.carry(first)
+			w.runs("first-0", "n", "cpu=1", first)
+			w.runs("first-1", "n", "cpu=1", first)
+		}
+		for _, key := range []string{"b", "a"} { // the second one comes before the first in the list of parts
+			j := w.newJob("tolerates-"+key, 4, 4, nil)
+			j.Spec.Template.Spec.Containers = containers("cpu=1")
+			tolerate(j, key)
+			w.hear(j)
+			w.want(fmt.Sprint("first runs ", begun, ": the node with the taint ", key), j, 1)
+		}
+	}
+}
+
 // Beyond 64 taints, and beyond 16 sets of taints that Jobs tolerate, more room is counted than there is, never less.
 func TestTaintsBeyondTheLimits(t *testing.T) {
 	tainted := func(w *world, n int, offers string) {
