@@ -4,7 +4,7 @@
 //	go run . -width 16 -height 9 -o pictures TABLE.csv       rows of a line, a plot, x and y
 //	go run . -formats png,pdf -o pictures pages/*.svg        the figures that 'sojourn paper -o pages' wrote
 //
-// It draws what report.html shows: the same lines, axes and units, on white. A figure of a paper becomes the same picture in
+// It draws what report.html shows: the same lines, axes and units, on white, with texts of 8 points. A figure of a paper becomes the same picture in
 // another format, of the same size. It is a module of its own, since the
 // library that draws takes longer to build than all of sojourn.
 package main
@@ -25,7 +25,6 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/page"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/recorded"
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -47,13 +46,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("sojourn-plot", flag.ContinueOnError)
 	flags.SetOutput(&format.Shown{To: os.Stderr})
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: sojourn-plot [-o FOLDER] [-formats svg,png] [-width CM] [-height CM] DIR...\n\nDIR is what 'sojourn run, compare, sweep or plan -o DIR' wrote, or a table:\nFILE.csv with rows of a line, a plot, x and y. Or give FILE.svg ..., the figures that\n'sojourn paper -o DIR' wrote, for other formats of them.")
+		fmt.Fprintln(flags.Output(), "usage: sojourn-plot [-o FOLDER] [-formats svg,png] [-width CM] [-height CM] [-title] DIR...\n\nDIR is what 'sojourn run, compare, sweep or plan -o DIR' wrote, or a table:\nFILE.csv with rows of a line, a plot, x and y. Or give FILE.svg ..., the figures that\n'sojourn paper -o DIR' wrote, for other formats of them.")
 		flags.PrintDefaults()
 	}
 	folder := flags.String("o", ".", "the `FOLDER` for the pictures, which is made if need be")
 	formats := flags.String("formats", "svg,png", "of pictures, separated by commas: svg, png, pdf, eps")
 	width := flags.Float64("width", 12, "`CM` of each picture")
 	height := flags.Float64("height", 8, "`CM` of each picture")
+	title := flags.Bool("title", false, "a title in each picture; papers have captions")
 	var dirs []string
 	for rest := args; ; dirs, rest = append(dirs, flags.Arg(0)), flags.Args()[1:] { // flags may stand behind folders
 		if err := flags.Parse(rest); err != nil {
@@ -88,6 +88,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		p, err := picture(&plots[i])
 		if err != nil {
 			return fmt.Errorf("plot %s: %w", plots[i].ID, err)
+		}
+		if !*title {
+			p.Title.Text = ""
 		}
 		for _, f := range strings.Split(*formats, ",") {
 			if ctx.Err() != nil {
@@ -158,13 +161,10 @@ func newCanvas(width, height vg.Length, format string) (vg.CanvasWriterTo, error
 	return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))}, nil
 }
 
-// save writes a picture, with the legend at its right.
-func save(p *plot.Plot, width, height vg.Length, format, name string) error {
-	var (
-		canvas vg.CanvasWriterTo
-		err    error
-	)
-	if canvas, err = newCanvas(width, height, format); err != nil {
+// save writes a picture.
+func save(p *drawing, width, height vg.Length, format, name string) error {
+	canvas, err := newCanvas(width, height, format)
+	if err != nil {
 		return err
 	}
 	all := draw.New(canvas)
@@ -172,13 +172,7 @@ func save(p *plot.Plot, width, height vg.Length, format, name string) error {
 		all.SetColor(color.White)
 		all.Fill(all.Rectangle.Path())
 	}
-	legend := p.Legend
-	p.Legend = plot.NewLegend()
-	box := legend.Rectangle(all)
-	room := box.Max.X - box.Min.X + vg.Points(12)
-	p.Draw(draw.Crop(all, vg.Points(2), -room, vg.Points(2), -vg.Points(4)))
-	legend.Draw(draw.Crop(all, width-room+vg.Points(8), 0, 0, -vg.Points(24)))
-	p.Legend = legend
+	p.draw(all)
 	return files.Replace(name, func(w io.Writer) error {
 		_, err := canvas.WriteTo(w)
 		return err
