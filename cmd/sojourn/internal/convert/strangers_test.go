@@ -69,13 +69,16 @@ etl    | load    | success | 2026-03-01T10:00:00+00:00 | 2026-03-01T10:10:00+00:
 		{"gitlab", "pages of lists", []string{`[{"id":1,"name":"b","stage":"build","ref":"main","status":"success","created_at":"2026-03-01T10:00:00.000Z","started_at":"2026-03-01T10:01:00.000Z","finished_at":"2026-03-01T10:02:00.000Z","duration":60.0,"queued_duration":3.5}]
 [{"id":2,"name":"m","stage":"deploy","ref":"main","status":"manual","created_at":"2026-03-01T10:00:00.000Z","started_at":null,"finished_at":null,"duration":null}]`}, `{"id":1,"name":"build/b","at":0,"pool":"main","phases":[{"tasks":1,"time":60}]}
 `, []string{dropTexts[neverRan] + ": 1"}},
-		{"kubernetes", "a suspended Job, and one that failed", []string{`{"kind":"List","items":[
+		{"kubernetes", "a suspended Job, one that failed, and a Pod of it", []string{`{"kind":"List","items":[
+{"kind":"Pod","metadata":{"name":"f-x","namespace":"ns","uid":"u4","creationTimestamp":"2026-03-01T10:00:01Z"},"spec":{},"status":{"phase":"Failed","startTime":"2026-03-01T10:00:01Z"}},
 {"kind":"Job","metadata":{"name":"s","namespace":"ns","uid":"u2","creationTimestamp":"2026-03-01T10:00:00Z"},"spec":{"suspend":true,"parallelism":2},"status":{}},
 {"kind":"Job","metadata":{"name":"f","namespace":"ns","uid":"u3","creationTimestamp":"2026-03-01T10:00:00Z"},"spec":{"parallelism":1,"completions":1},"status":{"startTime":"2026-03-01T10:00:01Z","conditions":[{"type":"FailureTarget","status":"True","lastTransitionTime":"2026-03-01T10:01:01Z"},{"type":"Failed","status":"True","lastTransitionTime":"2026-03-01T10:01:02Z"}]}}]}`}, `{"id":1,"name":"ns/f","at":0,"pool":"ns","phases":[{"tasks":1,"time":61}]}
-`, []string{dropTexts[neverRan] + ": 1"}},
+`, []string{dropTexts[neverRan] + ": 1", dropTexts[otherKind] + ": 1"}},
 		{"csv", "a byte order mark, semicolons, CRLF, a decimal comma, a cell of two lines", []string{"\ufeffsubmitted;runtime;cpus;name\r\n01.03.2026 10:00:00;10,25;4;\"a \"\"q\"\" b\r\nsecond line\"\r\n\r\n01.03.2026 10:00:01;0,5;2;x;;\r\n"}, `{"id":1,"name":"a \"q\" b\nsecond line","at":0,"phases":[{"tasks":4,"time":10.25}]}
 {"id":2,"name":"x","at":1,"phases":[{"tasks":2,"time":0.5}]}
 `, []string{"duration=runtime:s"}},
+		{"csv", "nodes, where nothing else is a size", []string{"Submit Time,Run Time,Num Nodes\n0,60,4\n"}, `{"id":1,"at":0,"phases":[{"tasks":4,"time":60}]}
+`, []string{"tasks=Num Nodes"}},
 		{"csv", "milliseconds since 1970, and lines between the titles and the rows", []string{"created_at\tstarted_at\tfinished_at\tcpus\n----------\t----------\t-----------\t----\n1772359200000\t1772359201000\t1772359211500\t4\n"}, `{"id":1,"at":0,"phases":[{"tasks":4,"time":10.5}]}
 `, []string{"arrival=created_at:ms"}},
 	} {

@@ -62,6 +62,7 @@ const (
 	negative
 	repeated
 	partOf
+	otherKind
 	numDrops
 )
 
@@ -75,6 +76,7 @@ var dropTexts = [numDrops]string{
 	negative:  "rows dropped, negative run time",
 	repeated:  "rows dropped, the same row was there before",
 	partOf:    "rows dropped, parts of a job that has a row of its own",
+	otherKind: "rows dropped, of another kind than Job",
 }
 
 // dropHints say what helps where --strict refuses a row.
@@ -82,6 +84,7 @@ var dropHints = [numDrops]string{
 	noArrival: "; --columns arrival=TITLE names the column of the time of submission",
 	noRunTime: "; --columns duration=TITLE, or start=TITLE,end=TITLE, names the columns of the run time",
 	noSize:    "; --columns tasks=TITLE names the column of the size",
+	otherKind: "; kubectl get jobs -A -o json exports Jobs alone",
 }
 
 // A remark is something that the reader assumes.

@@ -51,8 +51,8 @@ var tables = map[string][]table{
 			wait=wait|wait_time|waited start=start|started|start_time|started_at|start_date|begin
 			end=end|ended|end_time|ended_at|end_date|finish|finished|finish_time|finished_at|completed|completed_at|completion_time
 			duration=duration|runtime|run_time|elapsed|elapsed_time|took|service_time
-			tasks=tasks|num_tasks|alloc_cpus|ncpus|cpus|cores|processors|procs|num_gpus|num_gpu|gpus slots=slots
-			phase=phase estimate=estimate requested=requested|requested_time|timelimit|time_limit|walltime weight=weight
+			tasks=tasks|num_tasks|ntasks|alloc_cpus|ncpus|num_cpus|cpus|num_cores|cores|processors|num_procs|procs|num_gpus|num_gpu|gpus|num_nodes|nodes
+			slots=slots phase=phase estimate=estimate requested=requested|requested_time|timelimit|time_limit|walltime weight=weight
 			deadline=deadline parallelism=parallelism state=state|status|conclusion`),
 		states: states("pending queued skipped upstream_failed", "running in_progress"),
 	}},
@@ -162,7 +162,9 @@ var tables = map[string][]table{
 			pool=metadata.labels.kueue.x-k8s.io/queue-name|metadata.namespace user=metadata.namespace
 			group=metadata.namespace arrival=metadata.creationTimestamp:date start=status.startTime:date
 			end=status.completionTime:date|status.conditions.Failed.lastTransitionTime:date
-			tasks=spec.completions|spec.parallelism parallelism=spec.parallelism requested=spec.activeDeadlineSeconds:s`),
+			tasks=spec.completions|spec.parallelism parallelism=spec.parallelism requested=spec.activeDeadlineSeconds:s
+			state=kind`),
+		states:  map[string]drop{"pod": otherKind, "cronjob": otherKind, "deployment": otherKind, "replicaset": otherKind, "service": otherKind},
 		objects: []string{"items"},
 		single:  true,
 		waves:   true,
