@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("kueue-boost", flag.ContinueOnError)
 	name := flags.String("policy", "default", "the policy and its options, such as hfsp or fair:half-life=1h")
 	kubeconfig := flags.String("kubeconfig", "", "how to reach the API server; empty: as a pod of the cluster, or as KUBECONFIG says")
-	namespace := flags.String("namespace", "", "the namespace of the Workloads; empty: all. Boosts of others there are overwritten")
+	namespace := flags.String("namespace", "", "the namespace of the Workloads; empty: all. Nobody else may set boosts there")
 	every := flags.Duration("every", time.Second, "the time between two rankings")
 	if err := flags.Parse(args); err != nil {
 		return err
