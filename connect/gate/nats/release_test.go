@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"testing"
@@ -264,6 +265,21 @@ func TestEndsDuringARelease(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A worker acknowledges a task before the gate knows the number of its message: the length that the sample tells is that of the task. What was told of messages that are none
+// of its tasks is forgotten then.
+func TestEarlySample(t *testing.T) {
+	v := &view{told: true, at: map[string]place{"a": {0, 5}}, tasks: []gate.Task{{ID: "a", State: gate.Held}}, released: map[string]*released{}, messages: map[uint64]string{},
+		early: map[uint64]time.Duration{}, news: make(chan struct{}, 1)}
+	for _, text := range []string{`{"stream_seq": 8, "ack_time": 3000000}`, `{"stream_seq": 9, "ack_time": 7000000}`, `no sample`} {
+		v.sample(&nats.Msg{Data: []byte(text)})
+	}
+	v.release("a", 9, 5)
+	want := []gate.Note{{Kind: gate.Finished, Task: "a", Service: 7 * time.Millisecond}}
+	if !reflect.DeepEqual(v.inbox, want) || len(v.early)+len(v.released)+len(v.messages)+len(v.at) > 0 {
+		t.Errorf("notes %+v, want %+v; early %v, released %v, messages %v, held %v, want none", v.inbox, want, v.early, v.released, v.messages, v.at)
 	}
 }
 
