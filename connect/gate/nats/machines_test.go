@@ -184,7 +184,7 @@ func TestCluster(t *testing.T) {
 // they were made.
 func TestStreamsAreMadeOnce(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes half a minute")
+		t.Skip("it takes half a minute, and longer under the race detector")
 	}
 	t.Parallel()
 	o := options

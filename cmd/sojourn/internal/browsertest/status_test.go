@@ -274,6 +274,15 @@ func TestDashboardBehindAProxy(t *testing.T) {
 	b.leave()
 }
 
+// sound checks that a page fits, can be read, and has what screen readers need, and takes a picture of its window.
+func (b *tab) sound(picture string) {
+	b.Helper()
+	b.fits()
+	b.readable()
+	b.accessible()
+	b.window(picture)
+}
+
 // state checks the page of a state: it says what to do, and no table is empty.
 func (b *tab) state(name, want string) {
 	b.Helper()
@@ -283,10 +292,7 @@ func (b *tab) state(name, want string) {
 	if n := value[int](b, `[...document.querySelectorAll('table')].filter(t => !t.tBodies[0] || !t.tBodies[0].rows.length).length`); n != 0 {
 		b.Errorf("%s: %d tables are empty", name, n)
 	}
-	b.fits()
-	b.readable()
-	b.accessible()
-	b.window("state-" + name)
+	b.sound("state-" + name)
 	b.leave()
 }
 
@@ -360,10 +366,7 @@ func TestDashboardWhatIf(t *testing.T) {
 		if bottom := value[float64](b, `document.getElementById('whatif').getBoundingClientRect().top + scrollY`); bottom > float64(v.height) {
 			t.Errorf("%s: the answer begins %v pixels from the top", name, bottom)
 		}
-		b.fits()
-		b.readable()
-		b.accessible()
-		b.window("whatif-" + name)
+		b.sound("whatif-" + name)
 		b.leave()
 	}
 }
@@ -393,10 +396,7 @@ func TestDashboardOfAJob(t *testing.T) {
 		if n := value[int](b, `document.querySelectorAll('rect.fails').length`); n != 1 {
 			t.Errorf("%s: %d bars of failures", name, n)
 		}
-		b.fits()
-		b.readable()
-		b.accessible()
-		b.window("job-" + name)
+		b.sound("job-" + name)
 		b.leave()
 	}
 	for _, page := range []string{"", path} {

@@ -36,20 +36,26 @@ func made(i, pods int, conditions ...string) *unstructured.Unstructured {
 	return u
 }
 
+func ordered(t *testing.T, policy string, now func() time.Time) *order {
+	t.Helper()
+	p, err := catalog.Builtin().Make(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := newOrder(p, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
 // Boosts fall in the order of the policy, whatever happens to Workloads, and no more of them change than must: none of the boosts that
 // were kept could be kept together with one that changed. Each refused fact would panic.
 func TestBoostsFall(t *testing.T) {
 	for _, name := range []string{"fifo", "fair", "default", "hfsp", "td"} {
 		r := rand.New(rand.NewPCG(1, 2))
-		policy, err := catalog.Builtin().Make(name)
-		if err != nil {
-			t.Fatal(err)
-		}
 		now := time.Unix(1_800_000_000, 0)
-		o, err := newOrder(policy, func() time.Time { return now })
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := ordered(t, name, func() time.Time { return now })
 		writes, anew := 0, 0
 		for i := range 1000 {
 			now = now.Add(time.Duration(r.Int64N(int64(time.Minute))))
@@ -112,16 +118,62 @@ func fall(all []sojourn.JobID, o *order, boosts map[*workload]int64) (most int) 
 	return most
 }
 
+// A Workload runs from when quota is reserved until it is evicted, deleted or finished, and its slots are free then.
+func TestEviction(t *testing.T) {
+	o := ordered(t, "default", time.Now)
+	for i, c := range []struct {
+		does func(*unstructured.Unstructured)
+		u    *unstructured.Unstructured
+		runs int
+		idle int
+	}{
+		{o.seen, made(1, 3), 0, 0},
+		{o.seen, made(1, 3, "QuotaReserved"), 3, 0},
+		{o.seen, made(1, 3, "QuotaReserved"), 3, 0},
+		{o.seen, made(1, 3), 0, 3}, // evicted
+		{o.seen, made(1, 3, "QuotaReserved"), 3, 0},
+		{o.gone, made(1, 3), 0, 3},
+		{o.seen, made(2, 2, "QuotaReserved"), 2, 1},
+		{o.seen, made(2, 2, "QuotaReserved", "Finished"), 0, 3},
+		{o.seen, made(2, 2, "Finished"), 0, 3},
+	} {
+		c.does(c.u)
+		runs := 0
+		for _, w := range o.known {
+			runs += len(w.on)
+		}
+		if runs != c.runs || len(o.idle) != c.idle {
+			t.Errorf("step %d: %d pods run and %d slots are free, want %d and %d", i+1, runs, len(o.idle), c.runs, c.idle)
+		}
+	}
+	if len(o.known)+len(o.byID) > 0 {
+		t.Errorf("Workloads that are over are kept: %v", o.known)
+	}
+}
+
+// Boosts that are there at first are kept where they fall. Equal ones, too great ones and texts are written anew.
+func TestBoostsOfBefore(t *testing.T) {
+	o := ordered(t, "fifo", time.Now)
+	for i, text := range []string{"2147483647", "70", "50", "50", "x", "40"} {
+		u := made(i, 1)
+		u.SetAnnotations(map[string]string{boost: text})
+		o.seen(u)
+	}
+	changed := o.rank()
+	all := o.ranking.AppendRanking(nil)
+	for k := 1; k < len(all); k++ {
+		if a, b := o.byID[all[k-1]], o.byID[all[k]]; a.boost <= b.boost {
+			t.Errorf("%s has %d, and %s behind it %d", a.name, a.boost, b.name, b.boost)
+		}
+	}
+	if first, second, last := o.byID[all[0]].boost, o.byID[all[1]].boost, o.byID[all[5]].boost; len(changed) != 3 || first > most || second != 70 || last != 40 {
+		t.Errorf("%d boosts changed, want 3; the first is %d, the second %d and the last %d, want one that is not too great, 70 and 40", len(changed), first, second, last)
+	}
+}
+
 // Later ones stand behind many thousands, and all of them get boosts that Kueue takes.
 func TestManyWorkloads(t *testing.T) {
-	policy, err := catalog.Builtin().Make("fifo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := newOrder(policy, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := ordered(t, "fifo", time.Now)
 	const n = 50_000
 	for i := range n {
 		o.seen(made(i, 1))
@@ -138,14 +190,7 @@ func TestManyWorkloads(t *testing.T) {
 
 // A policy that ranks nothing is refused, and a Workload that the policy refuses gets no boost.
 func TestRefused(t *testing.T) {
-	policy, err := catalog.Builtin().Make("rtmr:require-deadline=true")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := newOrder(policy, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := ordered(t, "rtmr:require-deadline=true", time.Now)
 	o.seen(made(1, 2))
 	o.seen(made(1, 2, "QuotaReserved"))
 	o.seen(made(1, 2, "QuotaReserved", "Finished"))
@@ -211,14 +256,7 @@ spec:
 		return m
 	}
 	start := func() (stop func()) {
-		policy, err := catalog.Builtin().Make("default")
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := newOrder(policy, time.Now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := ordered(t, "default", time.Now)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- keep(ctx, client, "default", 50*time.Millisecond, o) }()

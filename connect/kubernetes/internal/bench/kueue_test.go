@@ -38,23 +38,29 @@ func TestJobsOfKueue(t *testing.T) {
 	}
 }
 
+// kueueBench starts nodes of 4 slots on which Jobs run, and queues of Kueue.
+func kueueBench(t *testing.T, nodes int) (context.Context, *bench) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	t.Cleanup(cancel)
+	b, err := newBench(ctx, options{nodes: nodes, slots: 4})
+	must(t, err)
+	t.Cleanup(b.close)
+	must(t, b.cluster.StartControllers(ctx, "job-controller", "garbage-collector-controller"))
+	must(t, (&kubetest.Kubelet{Client: b.client, Run: runs}).Start(ctx))
+	must(t, b.defineKueue(ctx, os.Getenv("KUEUE_CRDS")))
+	return ctx, b
+}
+
 // Kueue and sojourn-jobs run beside each other on the same nodes, and each is restarted in the middle: sojourn-jobs writes to no Job of Kueue, not
 // to one that has the labels of both, nor to one that is suspended by hand, and all others are complete. KUEUE is the program of
 // research/benchmarks/peers/kueue/controllers, KUEUE_CRDS the folder of its resource definitions.
 func TestBesideKueue(t *testing.T) {
-	program, crds := os.Getenv("KUEUE"), os.Getenv("KUEUE_CRDS")
+	program := os.Getenv("KUEUE")
 	if program == "" {
 		t.Skip("KUEUE names no program: .ci/run all builds it, which takes minutes")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-	defer cancel()
-	b, err := newBench(ctx, options{nodes: 5, slots: 4})
-	must(t, err)
-	defer b.close()
-	must(t, b.cluster.StartControllers(ctx, "job-controller", "garbage-collector-controller"))
-	must(t, (&kubetest.Kubelet{Client: b.client, Run: runs}).Start(ctx))
-	must(t, b.defineKueue(ctx, crds))
-	_, err = b.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "both"}}, metav1.CreateOptions{})
+	ctx, b := kueueBench(t, 5)
+	_, err := b.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "both"}}, metav1.CreateOptions{})
 	must(t, err)
 	must(t, b.queueOf(ctx, kueueOne, "both", 0))
 	theirs := options{policies: "fifo", kueue: program}.schedulers()[1]
@@ -139,18 +145,11 @@ func TestBesideKueue(t *testing.T) {
 // Under a policy's boosts Kueue gives the slots that come free to the small Jobs that came last, and without them, in a strict queue, to the
 // large ones that came first. KUEUE and KUEUE_CRDS are as above, KUEUE_BOOST is the program of examples/kueue-boost.
 func TestBoostsOfKueue(t *testing.T) {
-	program, crds, booster := os.Getenv("KUEUE"), os.Getenv("KUEUE_CRDS"), os.Getenv("KUEUE_BOOST")
+	program, booster := os.Getenv("KUEUE"), os.Getenv("KUEUE_BOOST")
 	if program == "" || booster == "" {
 		t.Skip("KUEUE and KUEUE_BOOST name no programs: .ci/run all builds them, which takes minutes")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-	defer cancel()
-	b, err := newBench(ctx, options{nodes: 1, slots: 4})
-	must(t, err)
-	defer b.close()
-	must(t, b.cluster.StartControllers(ctx, "job-controller", "garbage-collector-controller"))
-	must(t, (&kubetest.Kubelet{Client: b.client, Run: runs}).Start(ctx))
-	must(t, b.defineKueue(ctx, crds))
+	ctx, b := kueueBench(t, 1)
 	must(t, b.apply(ctx, `apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue
 metadata: {name: strict}
@@ -164,7 +163,7 @@ spec:
 			continue
 		}
 		s.kueue = "strict"
-		_, err = b.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.name}}, metav1.CreateOptions{})
+		_, err := b.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.name}}, metav1.CreateOptions{})
 		must(t, err)
 		must(t, b.queueOf(ctx, s.kueue, s.name, 0))
 		server, err := b.start(ctx, s)
