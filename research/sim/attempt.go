@@ -295,7 +295,7 @@ func (r *attempts) release(s *slot, outcome Outcome) {
 	}
 	if r.cfg.Hooks.Attempt != nil {
 		r.cfg.Hooks.Attempt(&TaskRecord{
-			Task: s.task, Attempt: s.attempt, Node: s.Node, Slot: s.ID, Start: s.start, End: r.now,
+			Task: s.task, Attempt: s.attempt, Node: s.Node, Slot: s.ID, Class: s.Class, Start: s.start, End: r.now,
 			Outcome: outcome, Locality: s.locality, Source: s.source,
 		})
 	}

@@ -192,6 +192,7 @@ type TaskRecord struct {
 	Attempt    uint32
 	Node       sojourn.NodeID
 	Slot       sojourn.SlotID
+	Class      sojourn.Class // of the slot
 	Start, End sojourn.Time
 	Outcome    Outcome
 	Locality   sojourn.Locality // how far it was from its input

@@ -70,11 +70,11 @@ func TestPictures(t *testing.T) {
 		plots map[string][]string // texts in each plot
 	}{
 		{[]string{"compare", "--sample", "-p", "default,fifo"}, map[string][]string{
-			"sojourn":     {"sojourn time: from arrival to end", "share of the jobs (%)", "10 s", "1 min", "10 min", "default", "fifo", "0", "100"},
-			"slowdown":    {"slowdown (times)", "1", "10", "100", "fifo"},
-			"lateness":    {"end, compared with ideal fair sharing", "0", "+10 s", "−10 s"},
-			"queue":       {"time (h)", "jobs", "1", "2", "0"},
-			"utilisation": {"time (h)", "slots in use (%)", "20", "100"},
+			"sojourn":       {"sojourn time: from arrival to end", "share of the jobs (%)", "10 s", "1 min", "10 min", "default", "fifo", "0", "100"},
+			"slowdown":      {"slowdown (times)", "1", "10", "100", "fifo"},
+			"lateness":      {"end, compared with ideal fair sharing", "0", "+10 s", "−10 s"},
+			"queue":         {"time (h)", "jobs", "1", "2", "0"},
+			"utilisation-1": {"time (h)", "slots in use (%)", "20", "100"},
 		}},
 		{[]string{"sweep", "--gen", "hfsp-dev:jobs=10", "-p", "fifo,fair", "--vary", "load=0.5,0.9", "--seeds", "2"}, map[string][]string{
 			"mean-sojourn": {"mean sojourn time (min)", "load: work that arrives, over work that can be done", "fifo", "fair", "0.5", "0.9"},

@@ -102,7 +102,7 @@ func TestFiles(t *testing.T) {
 	b := openReport(t, sojourn(t, "compare", "--sample", "-p", "default,fifo,fair"), usual)
 	dir := t.TempDir()
 	call(b, download.SetDownloadBehavior, download.SetDownloadBehaviorParams{Behavior: download.SetDownloadBehaviorBehaviorAllow, DownloadPath: dir})
-	pictures := []string{"forest", "sizes", "tenants", "sojourn", "slowdown", "lateness", "queue", "utilisation", "backlog", "gantt"}
+	pictures := []string{"forest", "sizes", "tenants", "sojourn", "slowdown", "lateness", "queue", "utilisation-1", "utilisation-2", "backlog", "gantt"}
 	want := 3*len(pictures) + 2*2
 	if n := value[int](b, `document.querySelectorAll('.files button:not(.tail)').length`); n != want {
 		t.Fatalf("%d buttons for files, want %d", n, want)
@@ -211,7 +211,7 @@ func TestBrush(t *testing.T) {
 	b := openReport(t, sojourn(t, "compare", "--sample", "-p", "default,fifo,fair"), usual)
 	all := b.shown()
 	view := func() span { return span{value[float64](b, `view.from`), value[float64](b, `view.to`), 0, 0} }
-	for _, id := range []string{"queue", "utilisation", "backlog"} {
+	for _, id := range []string{"queue", "utilisation-1", "utilisation-2", "backlog"} {
 		at := b.show("#plot-" + id)
 		before := b.texts("#plot-backlog")
 		b.mouse(moved, at.X+300, at.Y+60)

@@ -81,15 +81,22 @@ func (c *Cluster) Classes() iter.Seq2[int, string] {
 			return
 		}
 		for class, slots := range c.Capacity() {
-			name := trace.ClassName(sojourn.Class(class))
-			if class > int(sojourn.ReduceClass) {
-				name = "class " + name
-			}
-			if (slots > 0 || class <= int(sojourn.ReduceClass)) && !yield(class, name) {
+			if (slots > 0 || class <= int(sojourn.ReduceClass)) && !yield(class, c.ClassName(sojourn.Class(class))) {
 				return
 			}
 		}
 	}
+}
+
+// ClassName returns the name that results use for a class of slots.
+func (c *Cluster) ClassName(class sojourn.Class) string {
+	switch {
+	case c.Uniform:
+		return "uniform"
+	case class > sojourn.ReduceClass:
+		return "class " + trace.ClassName(class)
+	}
+	return trace.ClassName(class)
 }
 
 // Describe returns the size of the cluster, such as "10 nodes, 20 map and 10

@@ -15,11 +15,11 @@ func many(t *testing.T, policy string, n int, pool func(i int) string, work, soj
 	s := story(policy)
 	var jobs, tasks strings.Builder
 	jobs.WriteString("id,name,pool,arrival,first_start,finish,sojourn,slowdown,ps_finish,late_vs_ps,deadline,met,outcome\n")
-	tasks.WriteString("job,phase,index,attempt,node,slot,start,end,outcome,locality,source\n")
+	tasks.WriteString("job,phase,index,attempt,node,slot,class,start,end,outcome,locality,source\n")
 	for i := range n {
 		end := 10*i + sojourn(i)
 		fmt.Fprintf(&jobs, "%d,,%s,%d,%d,%d,%d,1,%d,0,,,finished\n", i+1, pool(i), 10*i, end-work(i), end, sojourn(i), end)
-		fmt.Fprintf(&tasks, "%d,0,0,1,n1,%d,%d,%d,finished,any,\n", i+1, i, end-work(i), end)
+		fmt.Fprintf(&tasks, "%d,0,0,1,n1,%d,slots,%d,%d,finished,any,\n", i+1, i, end-work(i), end)
 	}
 	s[files.Jobs], s[files.Tasks] = jobs.String(), tasks.String()
 	s[files.Run] = strings.NewReplacer(`"jobs": 2, "tasks": 3`, fmt.Sprintf(`"jobs": %d, "tasks": %d`, n, n), `"finished": 2, "attempts": 3`, fmt.Sprintf(`"finished": %d, "attempts": %d`, n, n)).Replace(s[files.Run])

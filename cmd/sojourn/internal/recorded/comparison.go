@@ -131,8 +131,6 @@ func (c *compared) plots() []page.Plot {
 		X:    page.Axis{Label: "end, compared with ideal fair sharing", Unit: "s", Scale: page.SymLog}}
 	queue := page.Plot{ID: "queue", Title: "Jobs in the system over time", Steps: true, Time: true, X: now,
 		Help: "Jobs that have arrived and have not ended, averaged over short spans of time. Fewer is better.", Y: page.Axis{Label: "jobs"}}
-	busy := page.Plot{ID: "utilisation", Title: "Slots in use over time", Steps: true, Time: true, X: now,
-		Help: "The share of the slots that run a task, averaged over short spans of time.", Y: page.Axis{Label: "slots in use", Unit: "%"}}
 	backlog := page.Plot{ID: "backlog", Title: "Work that waits or runs, over time", Time: true, X: now,
 		Help: "The slot time that the jobs need which have arrived, less what is done.", Y: page.Axis{Label: "slot time", Unit: "s"}}
 	for i, r := range c.runs {
@@ -142,11 +140,43 @@ func (c *compared) plots() []page.Plot {
 		slowdown.Series = append(slowdown.Series, ecdf(name, r.values(func(j *job) float64 { return j.slowdown }), 1e-9))
 		late.Series = append(late.Series, ecdf(name, r.values(func(j *job) float64 { return j.late }), math.Inf(-1)))
 		queue.Series = append(queue.Series, r.live.line(name, 1))
-		busy.Series = append(busy.Series, r.busy.line(name, float64(r.info.Cluster.total())))
 	}
-	return slices.DeleteFunc([]page.Plot{sojourn, slowdown, late, queue, busy, backlog}, func(p page.Plot) bool {
+	plots := append([]page.Plot{sojourn, slowdown, late, queue}, c.busy(now)...)
+	return slices.DeleteFunc(append(plots, backlog), func(p page.Plot) bool {
 		return !slices.ContainsFunc(p.Series, func(s page.Series) bool { return len(s.X) > 0 })
 	})
+}
+
+// mostClasses is how many classes of slots have plots of their own.
+const mostClasses = 4
+
+// busy returns a plot of the slots in use, or one for each class if there are several.
+func (c *compared) busy(now page.Axis) []page.Plot {
+	plot := page.Plot{ID: "utilisation", Title: "Slots in use over time", Steps: true, Time: true, X: now,
+		Help: "The share of the slots that run a task, averaged over short spans of time.", Y: page.Axis{Label: "slots in use", Unit: "%"}}
+	classes := c.runs[0].info.Cluster.classes()
+	if len(classes) == 1 {
+		for i, r := range c.runs {
+			plot.Series = append(plot.Series, r.busy.line(c.names[i], float64(r.info.Cluster.total())))
+		}
+		return []page.Plot{plot}
+	}
+	var plots []page.Plot
+	for k, class := range classes {
+		if k == mostClasses {
+			plots[0].Help += fmt.Sprintf(" Of %d classes of slots, those %d are shown that have the most slots.", len(classes), k)
+			break
+		}
+		p, name := plot, bounded(class)
+		p.ID, p.Title = fmt.Sprintf("%s-%d", plot.ID, k+1), plot.Title+": "+name
+		p.Help = fmt.Sprintf("The share of the %s slots of class %s that run a task, averaged over short spans of time.", format.Thousands(c.runs[0].info.Cluster.Slots[class]), strings.TrimPrefix(name, "class "))
+		for i, r := range c.runs {
+			r.classes[class].until(r.busy.last)
+			p.Series = append(p.Series, r.classes[class].line(c.names[i], float64(r.info.Cluster.Slots[class])))
+		}
+		plots = append(plots, p)
+	}
+	return plots
 }
 
 func (c *compared) gantt() *page.Gantt {

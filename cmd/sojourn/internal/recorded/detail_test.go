@@ -58,7 +58,7 @@ func TestPageShowsTheRun(t *testing.T) {
 
 // An attempt that did not finish has a box of another kind than one that did.
 func TestOutcomes(t *testing.T) {
-	r, err := readRun(lay(t, with(files.Tasks, "1,10,15,finished", "1,10,15,failed")))
+	r, err := readRun(lay(t, with(files.Tasks, "1,slots,10,15,finished", "1,slots,10,15,failed")))
 	if err != nil {
 		t.Fatal(err)
 	}

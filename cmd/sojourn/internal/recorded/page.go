@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,7 +94,7 @@ func (r *run) sameAs(others []*run) error {
 	switch {
 	case a.info.Input != b.info.Input:
 		return usage.Errorf("%s ran workload %s and %s another one, %s: runs of one workload can be compared", a.dir, a.info.Input.describe(), b.dir, b.info.Input.describe())
-	case a.info.Cluster.Name != b.info.Cluster.Name || a.info.Cluster.total() != b.info.Cluster.total():
+	case a.info.Cluster.Name != b.info.Cluster.Name || !maps.Equal(a.info.Cluster.Slots, b.info.Cluster.Slots):
 		return usage.Errorf("%s ran on cluster %s and %s on %s: runs on one cluster can be compared", a.dir, a.info.Cluster.Name, b.dir, b.info.Cluster.Name)
 	}
 	for i := range r.jobs {

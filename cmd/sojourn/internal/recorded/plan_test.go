@@ -13,7 +13,7 @@ import (
 func planned() map[string]string {
 	s := story("bestof")
 	delete(s, files.Run)
-	s[files.Tasks] = strings.Replace(s[files.Tasks], "2,0,0,1,n1,0,10,10,refused,any,\n", "", 1)
+	s[files.Tasks] = strings.Replace(s[files.Tasks], "2,0,0,1,n1,0,slots,10,10,refused,any,\n", "", 1)
 	s[files.Plan] = `{"workload": {"name": "story", "jobs": 2, "tasks": 3}, "cluster": {"name": "1x2", "nodes": 1, "slots": {"slots": 2}}, "best_lower_bound": 20,
 		"plans": [{"policy": "bestof", "objective": 25, "best_ratio": 1.25, "guarantee": 3, "makespan": 15}, {"policy": "other", "objective": 30, "best_ratio": 1.5, "makespan": 16}]}`
 	return s
@@ -58,7 +58,7 @@ func TestBadPlans(t *testing.T) {
 		{files.Plan, `"slots": 2`, `"slots": 0`, "plan.json: this version of sojourn cannot read it"},
 		{files.Jobs, "id,name", "number,name", "jobs.csv: this version of sojourn cannot read it: there is no column id"},
 		{files.Jobs, "2,<b>small</b>,,1,10,15,14,2.8,6,9,,,finished\n", "", "is not in jobs.csv"},
-		{files.Tasks, "1,0,1,1,n1,1,0,10,finished,remote,\n", "", "2 of 2 jobs and 2 of 3 tasks: the folder is not complete"},
+		{files.Tasks, "1,0,1,1,n1,1,slots,0,10,finished,remote,\n", "", "2 of 2 jobs and 2 of 3 tasks: the folder is not complete"},
 	} {
 		s := planned()
 		if !strings.Contains(s[tc.file], tc.old) {

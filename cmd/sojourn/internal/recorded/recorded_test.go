@@ -24,8 +24,8 @@ func story(policy string) map[string]string {
 			"result": {"finished": 2, "attempts": 3, "makespan": 15}}`,
 		files.Jobs: "id,name,pool,arrival,first_start,finish,sojourn,slowdown,ps_finish,late_vs_ps,deadline,met,outcome\n" +
 			"1,big,etl,0,0,10,10,1,12,-2,,,finished\n2,<b>small</b>,,1,10,15,14,2.8,6,9,,,finished\n",
-		files.Tasks: "job,phase,index,attempt,node,slot,start,end,outcome,locality,source\n" +
-			"1,0,0,1,n1,0,0,10,finished,any,\n1,0,1,1,n1,1,0,10,finished,remote,\n2,0,0,1,n1,0,10,10,refused,any,\n2,0,0,2,n1,1,10,15,finished,node,\n",
+		files.Tasks: "job,phase,index,attempt,node,slot,class,start,end,outcome,locality,source\n" +
+			"1,0,0,1,n1,0,slots,0,10,finished,any,\n1,0,1,1,n1,1,slots,0,10,finished,remote,\n2,0,0,1,n1,0,slots,10,10,refused,any,\n2,0,0,2,n1,1,slots,10,15,finished,node,\n",
 	}
 }
 
@@ -68,10 +68,12 @@ func TestBadFolders(t *testing.T) {
 		{"cut jobs", with(files.Jobs, "2,<b>small</b>,,1,10,15,14,2.8,6,9,,,finished\n", ""), "jobs.csv: 1 job, but the run has 2: the folder is not complete"},
 		{"cut row", with(files.Jobs, "14,2.8,6,9,,,finished\n", ""), "jobs.csv: record on line 3: wrong number of fields; is the file complete?"},
 		{"no header", with(files.Tasks, story("fifo")[files.Tasks], ""), "tasks.csv: no header; the folder is not complete"},
-		{"cut tasks", with(files.Tasks, "2,0,0,2,n1,1,10,15,finished,node,\n", ""), "tasks.csv: 2 attempts, but the run has 3: the folder is not complete"},
+		{"cut tasks", with(files.Tasks, "2,0,0,2,n1,1,slots,10,15,finished,node,\n", ""), "tasks.csv: 2 attempts, but the run has 3: the folder is not complete"},
 		{"other column", with(files.Jobs, "late_vs_ps", "late"), "jobs.csv (sojourn v0.1.0 wrote it): this version of sojourn cannot read it: there is no column late_vs_ps"},
 		{"no number", with(files.Jobs, ",10,15,14,", ",10,soon,14,"), `jobs.csv:3: "soon" is no number`},
-		{"back in time", with(files.Tasks, "1,10,15,finished", "1,10,5,finished"), "tasks.csv:5: slot 1 from 10 to 5 is no attempt"},
+		{"back in time", with(files.Tasks, "1,slots,10,15,finished", "1,slots,10,5,finished"), "tasks.csv:5: slot 1 from 10 to 5 is no attempt"},
+		{"no class, as before", with(files.Tasks, "slot,class,", "slot,place,"), "tasks.csv (sojourn v0.1.0 wrote it): this version of sojourn cannot read it: there is no column class"},
+		{"unknown class", with(files.Tasks, "1,slots,10,15,finished", "1,<b>,10,15,finished"), `tasks.csv:5: class "<b>" is not in run.json`},
 		{"unknown job", with(files.Tasks, "2,0,0,2,", "7,0,0,2,"), "tasks.csv:5: job 7 is not in jobs.csv"},
 		{"sweep of another version", map[string]string{files.Sweep: `{"policies": []}`}, "sweep.json: this version of sojourn cannot read it"},
 		{"plan of another version", map[string]string{files.Plan: `{}`}, "plan.json: this version of sojourn cannot read it"},
@@ -85,6 +87,49 @@ func TestBadFolders(t *testing.T) {
 	_, err := Page(t.Context(), []string{lay(t, story("fifo")), lay(t, other)})
 	if want := "runs of one workload can be compared"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("two workloads: error %v, want %s", err, want)
+	}
+}
+
+// Where slots are of several classes, each has a plot of its own in place of that of all, those with the most slots first.
+func TestUseByClass(t *testing.T) {
+	s := with(files.Run, `{"slots": 2}`, `{"map": 1, "gpu": 1, "none": 0}`)
+	s[files.Tasks] = strings.NewReplacer("n1,0,slots", "n1,0,map", "n1,1,slots", "n1,1,gpu").Replace(s[files.Tasks])
+	r, err := Page(t.Context(), []string{lay(t, s)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Plots { // slot 0 runs a task from 0 to 10 s, and slot 1 one from 0 to 10 s and one from 10 s to 15 s
+		want, ok := map[string]string{"Slots in use over time: gpu": "1 at 12 s", "Slots in use over time: map": "0 at 12 s"}[p.Title]
+		if strings.HasPrefix(p.ID, "utilisation") != ok {
+			t.Errorf("there is a plot %s: %s", p.ID, p.Title)
+		}
+		if x := p.Series[0].X; ok {
+			k := slices.IndexFunc(x, func(v float64) bool { return v >= 12 })
+			if k < 0 {
+				k = len(x) - 1
+			}
+			if got := fmt.Sprintf("%.3g at 12 s", p.Series[0].Y[k]); got != want {
+				t.Errorf("%s: %s, want %s", p.Title, got, want)
+			}
+		}
+	}
+	if s[files.Run] = strings.Replace(s[files.Run], `"map": 1`, `"a": 9, "b": 8, "c": 7, "map": 9`, 1); !strings.Contains(s[files.Run], `"b"`) {
+		t.Fatal(s[files.Run])
+	}
+	if r, err = Page(t.Context(), []string{lay(t, s)}); err != nil {
+		t.Fatal(err)
+	}
+	var titles []string
+	for _, p := range r.Plots {
+		if strings.HasPrefix(p.ID, "utilisation") {
+			titles = append(titles, strings.TrimPrefix(p.Title, "Slots in use over time: "))
+		}
+	}
+	if want := "a map b c"; strings.Join(titles, " ") != want {
+		t.Errorf("plots of %q, want %s", titles, want)
+	}
+	if help := r.Plots[slices.IndexFunc(r.Plots, func(p page.Plot) bool { return p.ID == "utilisation-1" })].Help; !strings.Contains(help, "Of 5 classes of slots, those 4 are shown that have the most slots.") {
+		t.Errorf("the page says %q", help)
 	}
 }
 
@@ -211,10 +256,10 @@ func TestSampler(t *testing.T) {
 func TestSampleIsAnnounced(t *testing.T) {
 	s := story("fifo")
 	var tasks strings.Builder
-	tasks.WriteString("job,phase,index,attempt,node,slot,start,end,outcome,locality,source\n")
+	tasks.WriteString("job,phase,index,attempt,node,slot,class,start,end,outcome,locality,source\n")
 	const n = MaxBoxes + 1
 	for i := range n {
-		fmt.Fprintf(&tasks, "1,0,%d,1,n1,%d,%d,%d,finished,any,\n", i, i%2, i/2, i/2+1)
+		fmt.Fprintf(&tasks, "1,0,%d,1,n1,%d,slots,%d,%d,finished,any,\n", i, i%2, i/2, i/2+1)
 	}
 	s[files.Tasks] = tasks.String()
 	s[files.Run] = strings.Replace(s[files.Run], `"attempts": 3`, fmt.Sprintf(`"attempts": %d`, n), 1)
@@ -278,8 +323,8 @@ func TestShortRun(t *testing.T) {
 	s := story("fifo")
 	s[files.Jobs] = "id,name,pool,arrival,first_start,finish,sojourn,slowdown,ps_finish,late_vs_ps,deadline,met,outcome\n" +
 		"1,,,0,0,0.001,0.001,1,0.001,0,,,finished\n2,,,0,0,0.00128,0.00128,1,0.00128,0,,,finished\n"
-	s[files.Tasks] = "job,phase,index,attempt,node,slot,start,end,outcome,locality,source\n" +
-		"1,0,0,1,n1,0,0,0.0005,finished,any,\n1,0,1,1,n1,0,0.0005,0.001,finished,any,\n2,0,0,1,n1,1,0,0.00128,finished,any,\n"
+	s[files.Tasks] = "job,phase,index,attempt,node,slot,class,start,end,outcome,locality,source\n" +
+		"1,0,0,1,n1,0,slots,0,0.0005,finished,any,\n1,0,1,1,n1,0,slots,0.0005,0.001,finished,any,\n2,0,0,1,n1,1,slots,0,0.00128,finished,any,\n"
 	r, err := Page(t.Context(), []string{lay(t, s)})
 	if err != nil {
 		t.Fatal(err)
@@ -300,10 +345,10 @@ func TestWhoIsHurt(t *testing.T) {
 		s := story(policy)
 		var jobs, tasks strings.Builder
 		jobs.WriteString("id,name,pool,arrival,first_start,finish,sojourn,slowdown,ps_finish,late_vs_ps,deadline,met,outcome\n")
-		tasks.WriteString("job,phase,index,attempt,node,slot,start,end,outcome,locality,source\n")
+		tasks.WriteString("job,phase,index,attempt,node,slot,class,start,end,outcome,locality,source\n")
 		for i, v := range sojourn {
 			fmt.Fprintf(&jobs, "%d,,,0,0,%d,%d,1,%d,0,,,finished\n", i+1, v, v, v)
-			fmt.Fprintf(&tasks, "%d,0,0,1,n1,%d,0,%d,finished,any,\n", i+1, i, v)
+			fmt.Fprintf(&tasks, "%d,0,0,1,n1,%d,slots,0,%d,finished,any,\n", i+1, i, v)
 		}
 		s[files.Jobs], s[files.Tasks] = jobs.String(), tasks.String()
 		n := len(sojourn)

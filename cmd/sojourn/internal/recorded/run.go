@@ -2,6 +2,7 @@ package recorded
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
@@ -25,10 +27,11 @@ type run struct {
 	jobs []job // in the order of the workload
 	byID map[string][]int
 
-	boxes sampler
-	slots map[int]string // names of the slots that ran something
-	busy  *meter         // slots that ran something
-	live  *meter         // jobs in the system
+	boxes   sampler
+	slots   map[int]string    // names of the slots that ran something
+	busy    *meter            // slots that ran something
+	classes map[string]*meter // the same, by class
+	live    *meter            // jobs in the system
 }
 
 // A runInfo has the fields of run.json and plan.json that pages use.
@@ -58,6 +61,18 @@ type Cluster struct {
 	Name  string         `json:"name"`
 	Nodes int            `json:"nodes"`
 	Slots map[string]int `json:"slots"`
+}
+
+// classes returns the classes that have slots, those with the most first.
+func (c *Cluster) classes() []string {
+	var list []string
+	for class, n := range c.Slots {
+		if n > 0 {
+			list = append(list, class)
+		}
+	}
+	slices.SortFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(c.Slots[b], c.Slots[a]), cmp.Compare(a, b)) })
+	return list
 }
 
 // total returns the number of slots.
@@ -245,7 +260,10 @@ func (r *run) readJobs() error {
 		return err
 	}
 	start := r.jobs[0].arrival
-	r.busy, r.live = newMeter(start, last), newMeter(start, last)
+	r.busy, r.live, r.classes = newMeter(start, last), newMeter(start, last), map[string]*meter{}
+	for class := range r.info.Cluster.Slots {
+		r.classes[class] = newMeter(start, last)
+	}
 	for i := range r.jobs {
 		end := r.jobs[i].finish
 		if math.IsNaN(end) {
@@ -274,7 +292,7 @@ var localities = map[string]int{"node": 1, "rack": 2, "remote": 3}
 
 // readTasks reads tasks.csv and returns the number of attempts that started.
 func (r *run) readTasks() (n int, err error) {
-	err = r.rows(files.Tasks, []string{"job", "node", "slot", "start", "end", "outcome", "locality"}, func(cells []string) error {
+	err = r.rows(files.Tasks, []string{"job", "node", "slot", "start", "end", "outcome", "locality", "class"}, func(cells []string) error {
 		var b struct{ slot, start, end float64 }
 		if err := numbers(cells[2:], &b.slot, &b.start, &b.end); err != nil {
 			return err
@@ -292,6 +310,11 @@ func (r *run) readTasks() (n int, err error) {
 		}
 		r.jobs[j].work += b.end - b.start
 		r.busy.add(b.start, b.end)
+		class := r.classes[cells[7]]
+		if class == nil {
+			return fmt.Errorf("class %s is not in %s", strconv.Quote(bounded(cells[7])), files.Run)
+		}
+		class.add(b.start, b.end)
 		slot, outcome := int(b.slot), 0
 		if _, known := r.slots[slot]; !known {
 			r.slots[slot] = bounded(cells[1]) + "/" + cells[2]

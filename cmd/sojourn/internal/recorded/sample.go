@@ -108,6 +108,18 @@ func (m *meter) add(from, to float64) {
 	if !(to > from) {
 		return
 	}
+	m.until(to)
+	for k := int((from - m.start) / m.width); k < meterParts; k++ {
+		lo, hi := m.start+float64(k)*m.width, m.start+float64(k+1)*m.width
+		if lo >= to {
+			break
+		}
+		m.sum[k] += max(0, min(hi, to)-max(lo, from))
+	}
+}
+
+// until makes the time of a meter last until an instant at least.
+func (m *meter) until(to float64) {
 	for (to-m.start)/m.width > meterParts*(1+1e-9) {
 		for i := range meterParts / 2 {
 			m.sum[i] = m.sum[2*i] + m.sum[2*i+1]
@@ -116,13 +128,6 @@ func (m *meter) add(from, to float64) {
 		m.width *= 2
 	}
 	m.last = max(m.last, to)
-	for k := int((from - m.start) / m.width); k < meterParts; k++ {
-		lo, hi := m.start+float64(k)*m.width, m.start+float64(k+1)*m.width
-		if lo >= to {
-			break
-		}
-		m.sum[k] += max(0, min(hi, to)-max(lo, from))
-	}
 }
 
 // line returns the start of each part and the average in it, divided by per. The last point

@@ -224,7 +224,7 @@ func writePlanTasks(path string, w *input.Workload, c *input.Cluster, s *plan.Sc
 		return err
 	}
 	defer file.File.Close()
-	nodes := machineNodes(c)
+	machines := machinesOf(c)
 	speed, u := trial.Fastest(c), 0
 	for _, j := range w.Jobs {
 		for i := range j.Phases {
@@ -234,8 +234,9 @@ func writePlanTasks(path string, w *input.Workload, c *input.Cluster, s *plan.Sc
 					strconv.FormatUint(uint64(j.ID), 10),
 					strconv.Itoa(i),
 					strconv.Itoa(task),
-					"1", c.NodeName(nodes[s.Machine[u]]),
+					"1", c.NodeName(machines[s.Machine[u]].node),
 					strconv.FormatInt(int64(s.Machine[u]), 10),
+					c.ClassName(machines[s.Machine[u]].class),
 					format.Time(start),
 					format.Time(start + sojourn.Time(trial.Hastened(j.Times[i].Of(task), speed))),
 					"finished", "", "",
@@ -247,19 +248,25 @@ func writePlanTasks(path string, w *input.Workload, c *input.Cluster, s *plan.Sc
 	return file.Close()
 }
 
-// machineNodes returns the node of each machine: the slots of the first class in
+// A machine is a slot of a plan.
+type machine struct {
+	node  sojourn.NodeID
+	class sojourn.Class
+}
+
+// machinesOf returns the machines of plans: the slots of the first class in
 // the order of nodes, then those of the second, and so on.
-func machineNodes(c *input.Cluster) []sojourn.NodeID {
-	var nodes []sojourn.NodeID
+func machinesOf(c *input.Cluster) []machine {
+	var list []machine
 	for class := range c.Classes() {
 		for i := range c.Nodes {
 			if class >= len(c.Nodes[i].Slots) {
 				continue
 			}
 			for range c.Nodes[i].Slots[class] {
-				nodes = append(nodes, sojourn.NodeID(i+1))
+				list = append(list, machine{sojourn.NodeID(i + 1), sojourn.Class(class)})
 			}
 		}
 	}
-	return nodes
+	return list
 }

@@ -144,7 +144,7 @@ func createHistory(path string) (*historyOutput, error) {
 func (h *historyOutput) close() error { return cmp.Or(h.Flush(), h.file.Close()) }
 
 func tasksHeader() []string {
-	return []string{"job", "phase", "index", "attempt", "node", "slot", "start", "end", "outcome", "locality", "source"}
+	return []string{"job", "phase", "index", "attempt", "node", "slot", "class", "start", "end", "outcome", "locality", "source"}
 }
 
 // taskRow returns the row of an attempt.
@@ -156,6 +156,7 @@ func taskRow(c *input.Cluster, r *sim.TaskRecord) []string {
 		strconv.FormatUint(uint64(r.Attempt), 10),
 		c.NodeName(r.Node),
 		strconv.FormatUint(uint64(r.Slot), 10),
+		c.ClassName(r.Class),
 		format.Time(r.Start),
 		format.Time(r.End),
 		r.Outcome.String(),
