@@ -351,7 +351,7 @@ func TestSentencesOfFloods(t *testing.T) {
 			return fair.New(fair.Options{Pools: map[string]fair.Pool{"etl": {MaxJobs: 1}, "web": {Max: fair.Slots{0: 4}}}})
 		}, []string{"etl", "etl"}, "etl runs 1 job, its limit, and 2 tasks of it wait. A higher limit would help it. 6 of 8 slots are busy, and no job waits longer than 10 min."},
 		{"one of two classes", func() (sojourn.Policy, error) { return fair.New(fair.Options{}) }, []string{"etl/gpu", "research/gpu", "etl"},
-			"etl waits 10 min, and so does research: web holds 2 of 2 slots of class 1, 1.3 above its share, most of them in job 1. etl has 0 of the 0.7 it is entitled to. What would help: a limit for web, or more slots of class 1. "},
+			"etl waits 10 min, and so does research: web holds 2 of 2 slots of class 1, 1.3 above its share since 00:03, most of them in job 2. etl has 0 of the 0.7 it is entitled to. What would help: a limit for web, or more slots of class 1. "},
 		{"itself", func() (sojourn.Policy, error) { return fair.New(fair.Options{}) }, []string{"web"},
 			"web waits 10 min behind its own tasks: it has 8 of 8 slots, its share, and 986 tasks wait. Nobody else waits long. More slots would help, or fewer tasks. What if there were 1 slot more?"},
 	} {
@@ -368,11 +368,8 @@ func TestSentencesOfFloods(t *testing.T) {
 				}
 				tasks := 1000
 				if strings.Contains(c.want, "class") {
-					tasks = 4
+					tasks = 12
 					if _, err := p.AddSlots(2, sojourn.Slot{Class: 1}); err != nil {
-						t.Fatal(err)
-					}
-					if _, err := p.Submit(t.Context(), live.Job{Pool: "web", Phases: []live.Phase{{Tasks: 3, Class: 1, Run: lasts(9 * time.Hour)}}}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -382,6 +379,12 @@ func TestSentencesOfFloods(t *testing.T) {
 					}
 					return lasts(9*time.Hour)(ctx, task)
 				})
+				if tasks == 12 {
+					time.Sleep(3 * time.Minute)
+					if _, err := p.Submit(t.Context(), live.Job{Pool: "web", Phases: []live.Phase{{Tasks: 3, Class: 1, Run: lasts(9 * time.Hour)}}}); err != nil {
+						t.Fatal(err)
+					}
+				}
 				if !strings.Contains(c.want, "by its weight") { // else they come before the slots are free
 					time.Sleep(10 * time.Second)
 				}
@@ -396,11 +399,14 @@ func TestSentencesOfFloods(t *testing.T) {
 				}
 				time.Sleep(10 * time.Minute)
 				h := statuspage.Handler(p, statuspage.WithRecorder(r))
-				if text, want := ask(h, "/").Body.String(), "<b>4 of 10</b> slots busy<small>class 0: 2 of 8; class 1: 2 of 2</small>"; strings.Contains(text, "class 0: ") != (tasks == 4) || tasks == 4 && !strings.Contains(text, want) {
+				if text, want := ask(h, "/").Body.String(), "<b>8 of 10</b> slots busy<small>class 0: 6 of 8; class 1: 2 of 2</small>"; strings.Contains(text, "class 0: ") != (tasks == 12) || tasks == 12 && !strings.Contains(text, want) {
 					t.Errorf("the page lacks %s:\n%s", want, text)
 				}
+				if want := `its tenant has 0 of the 0.7 slots of class 1 of its share; <a href="job/2">job 2</a> of web has 2`; tasks == 12 && !strings.Contains(ask(h, "/").Body.String(), want) {
+					t.Errorf("the list lacks %s", want)
+				}
 				got := pageOf(t, h, "").Says
-				if got = regexp.MustCompile(`since 00:00:[01]\d`).ReplaceAllString(got, "since 00:00"); got != c.want { // samples are 10 s apart
+				if got = regexp.MustCompile(`since 00:(0\d):[01]\d`).ReplaceAllString(got, "since 00:$1"); got != c.want { // samples are 10 s apart
 					t.Errorf("got  %s\nwant %s", got, c.want)
 				}
 				leavesNothing(t, p, r)

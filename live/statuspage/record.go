@@ -288,6 +288,8 @@ type sample struct {
 	at               sojourn.Time
 	waiting, running int
 	of               [inSample]part // the largest ones
+	class            sojourn.Class  // of all slots that run something, if held is nil
+	held             []held         // of each class in which something runs
 }
 
 type part struct {
@@ -295,11 +297,38 @@ type part struct {
 	waiting, running int
 }
 
+// held is how many slots of a class run something: all, and of each part of a sample.
+type held struct {
+	class sojourn.Class
+	all   int
+	of    [inSample]int
+}
+
+// in returns what a sample would be without slots of other classes.
+func (s *sample) in(c sojourn.Class) sample {
+	var h held
+	for i := range s.held {
+		if s.held[i].class == c {
+			h = s.held[i]
+		}
+	}
+	of := *s
+	if s.held == nil && s.class == c {
+		return of
+	}
+	of.running = h.all
+	for i := range of.of {
+		of.of[i].running = h.of[i]
+	}
+	return of
+}
+
 // A span is an attempt.
 type span struct {
 	task       sojourn.TaskID
 	attempt    uint32
 	slot       sojourn.SlotID
+	class      sojourn.Class
 	*who       // nil when it has ended
 	start, end sojourn.Time
 	err        string
@@ -380,6 +409,26 @@ func (r *Recorder) sample() sample {
 		return cmp.Or(cmp.Compare(b.waiting+b.running, a.waiting+a.running), cmp.Compare(a.number, b.number))
 	})
 	copy(s.of[:], all)
+	place := map[sojourn.Class]int{}
+	for _, x := range r.slots { //sojourn:unordered counts
+		i, ok := place[x.class]
+		if !ok {
+			if i = len(s.held); i == inSample {
+				continue
+			}
+			place[x.class] = i
+			s.held = append(s.held, held{class: x.class})
+		}
+		s.held[i].all++
+		for k := range s.of {
+			if s.of[k].who == x.who {
+				s.held[i].of[k]++
+			}
+		}
+	}
+	if len(s.held) == 1 {
+		s.class, s.held = s.held[0].class, nil
+	}
 	return s
 }
 
@@ -435,7 +484,7 @@ func (r *Recorder) note(n live.Note) {
 			j.started = true
 			r.waited(j, n.At.Sub(max(j.at, j.spec.Release)))
 		}
-		r.slots[n.Slot] = &span{task: n.Task, attempt: n.Attempt, slot: n.Slot, who: j.tenant.who, start: n.At}
+		r.slots[n.Slot] = &span{task: n.Task, attempt: n.Attempt, slot: n.Slot, class: j.classOf(n.Task), who: j.tenant.who, start: n.At}
 		r.move(j, -1, 1)
 	case live.TaskStopped:
 		if s := r.slots[n.Slot]; s != nil {
@@ -516,6 +565,22 @@ func short(text string) string {
 		return strings.Clone(text)
 	}
 	return clipped(text, mostText)
+}
+
+// classOf returns the class of the slots that a task runs on.
+func (j *job) classOf(t sojourn.TaskID) sojourn.Class {
+	if int(t.Phase) < len(j.spec.Phases) {
+		return j.spec.Phases[t.Phase].Class
+	}
+	return 0
+}
+
+// needs returns the classes of the slots that phases of a job run on, one entry for each of the first phases.
+func needs(spec *sojourn.Job) (list []sojourn.Class) {
+	for i := range spec.Phases[:min(len(spec.Phases), 8)] {
+		list = append(list, spec.Phases[i].Class)
+	}
+	return list
 }
 
 // tasksOf returns how many tasks a job has.
@@ -701,7 +766,7 @@ func (r *Recorder) load(st *live.Status) {
 			if j := r.jobs.get(s.Task.Job); j != nil {
 				t = j.tenant
 			}
-			r.slots[s.Slot.ID] = &span{task: s.Task, attempt: s.Attempt, slot: s.Slot.ID, who: t.who, start: -1}
+			r.slots[s.Slot.ID] = &span{task: s.Task, attempt: s.Attempt, slot: s.Slot.ID, class: s.Slot.Class, who: t.who, start: -1}
 		}
 	}
 }

@@ -137,13 +137,14 @@ func (y *saying) waits(s *snap, slots int) {
 	}
 	y.Kind = "waits"
 	kind := "" // of slots
-	if c, ok := poor.class(); ok && len(s.classes) > 1 {
+	if c, ok := oneClass(poor.needs); ok && s.parts[c] != nil {
 		for _, x := range s.st.Slots {
 			if !x.Busy && !x.Leaving && x.Slot.Class != c {
 				free--
 			}
 		}
-		s, poor = s.in(c, poor)
+		s = s.parts[c]
+		poor = s.row(poor.number)
 		slots, kind = len(s.st.Slots), fmt.Sprintf(" of class %d", c)
 	}
 	rich := s.culprit(poor)
@@ -158,8 +159,8 @@ func (y *saying) waits(s *snap, slots int) {
 	alone := ""
 	y.bold(short40(poor.name) + " waits " + span4(poor.oldest))
 	long = slices.DeleteFunc(long, func(t *row) bool { // who waits for slots of another class
-		c, ok := t.class()
-		d, all := poor.class()
+		c, ok := oneClass(t.needs)
+		d, all := oneClass(poor.needs)
 		return ok && all && c != d
 	})
 	switch too := slices.DeleteFunc(long, func(t *row) bool { return t.number == poor.number || rich != nil && t.number == rich.number }); {
@@ -227,21 +228,34 @@ func (y *saying) waits(s *snap, slots int) {
 	}
 }
 
-// class returns the class of the slots for which the oldest job of a tenant waits, if all its phases use the same.
-func (t *row) class() (c sojourn.Class, ok bool) {
-	for i, need := range t.needs {
+// oneClass returns the class of the slots that phases use, if it is the same for all.
+func oneClass(needs []sojourn.Class) (c sojourn.Class, ok bool) {
+	for i, need := range needs {
 		if i > 0 && need != c {
 			return 0, false
 		}
 		c = need
 	}
-	return c, len(t.needs) > 0
+	return c, len(needs) > 0
 }
 
-// in returns what a snapshot would be without slots of other classes, and the row of a tenant in it. The last hour is not known by class.
-func (s *snap) in(c sojourn.Class, t *row) (*snap, *row) {
+// row returns the row of a tenant, nil if there is none.
+func (s *snap) row(number int) *row {
+	for i := range s.tenants {
+		if s.tenants[i].number == number {
+			return &s.tenants[i]
+		}
+	}
+	return nil
+}
+
+// in returns what a snapshot would be without slots of other classes.
+func (s *snap) in(c sojourn.Class) *snap {
 	of := *s
 	of.st.Slots, of.tenants, of.holds, of.hour, of.all.Busy = nil, slices.Clone(s.tenants), map[int]map[sojourn.JobID]int{}, nil, 0
+	for i := range s.hour {
+		of.hour = append(of.hour, s.hour[i].in(c))
+	}
 	owner := s.owners()
 	for _, x := range s.st.Slots {
 		if x.Slot.Class != c {
@@ -268,11 +282,8 @@ func (s *snap) in(c sojourn.Class, t *row) (*snap, *row) {
 				x.entitled = share
 			}
 		}
-		if x.number == t.number {
-			t = x
-		}
 	}
-	return &of, t
+	return &of
 }
 
 // owners returns the numbers of the tenants whose jobs have slots.

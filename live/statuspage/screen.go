@@ -548,12 +548,7 @@ func (s *snap) line(x *listed, signs map[int]string, fc, then map[sojourn.JobID]
 // why says in a line why a job is where it is.
 func (s *snap) why(x *listed) []words {
 	p := &x.st.Progress
-	var t *row
-	for i := range s.tenants {
-		if s.tenants[i].number == x.tenant.number {
-			t = &s.tenants[i]
-		}
-	}
+	t, kind := s.row(x.tenant.number), ""
 	say := func(format string, args ...any) []words { return []words{{Text: fmt.Sprintf(format, args...)}} }
 	last := shown(x.last)
 	switch {
@@ -582,10 +577,14 @@ func (s *snap) why(x *listed) []words {
 	case t == nil:
 		return say("waits for a slot")
 	}
+	if c, ok := oneClass(needs(x.spec)); ok && s.parts[c] != nil {
+		s, kind = s.parts[c], fmt.Sprintf(" of class %d", c)
+		t = s.row(t.number)
+	}
 	rich := s.culprit(t)
-	begin := fmt.Sprintf("its tenant has %s", verb(t.Busy, "slot", "slots"))
+	begin := fmt.Sprintf("its tenant has %s", verb(t.Busy, "slot"+kind, "slots"+kind))
 	if t.entitled >= 0 {
-		begin = fmt.Sprintf("its tenant has %d of the %s slots of its share", t.Busy, number(t.entitled))
+		begin = fmt.Sprintf("its tenant has %d of the %s slots%s of its share", t.Busy, number(t.entitled), kind)
 	}
 	if rich == nil {
 		return []words{{Text: begin}}

@@ -54,6 +54,7 @@ type snap struct {
 	says    saying
 	holds   map[int]map[sojourn.JobID]int // slots, by the number of a tenant and the job
 	classes []sojourn.Class               // of the slots
+	parts   map[sojourn.Class]*snap       // what this would be without slots of other classes, if there are several
 	stuck   gone                          // a job that cannot go on, and why
 }
 
@@ -125,6 +126,12 @@ func (b *board) take() *snap {
 	b.shares(s)
 	if n := len(s.tenants) - mostRows; n > 0 {
 		s.cut, s.tenants = n, s.tenants[:mostRows]
+	}
+	if n := len(s.classes); n > 1 && n <= inSample && !s.polled { // whoever polls does not know classes of jobs
+		s.parts = map[sojourn.Class]*snap{}
+		for _, c := range s.classes {
+			s.parts[c] = s.in(c)
+		}
 	}
 	s.says = s.say()
 	return s
@@ -200,9 +207,7 @@ func (r *Recorder) row(t *tenant) row {
 	if t.waits.Len() > 0 { // what has failed, may not start yet or cannot, does not wait for others
 		j := t.waits.jobs[0]
 		x.oldest, x.oldestJob = r.now.Sub(j.times[since]), j.spec.ID
-		for i := range j.spec.Phases[:min(len(j.spec.Phases), 8)] {
-			x.needs = append(x.needs, j.spec.Phases[i].Class)
-		}
+		x.needs = needs(j.spec)
 		x.Oldest = x.oldest.Seconds()
 	}
 	return x
