@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -182,6 +183,79 @@ func TestColours(t *testing.T) {
 		b.choose("#gantt-colour", "place of the input")
 		if first() != third() {
 			t.Errorf("no job has input, and the boxes are %s and %s", first(), third())
+		}
+	}
+}
+
+// Where single slots are not shown, the chart has how many slots each job has, and a click still says whose they are.
+func TestSlotsInUse(t *testing.T) {
+	b := openReport(t, story(t, "first"), usual)
+	s := b.shown()
+	colours := func() (list []string) {
+		for _, at := range []float64{500, 1200, 1450} {
+			for row := range 2 { // the upper one first
+				list = append(list, b.colour(chart, s.x(at), rowMiddle(row)))
+			}
+		}
+		return list
+	}
+	rows := colours() // of job 13, the one slot is the upper row
+	b.choose("#gantt-as", "slots in use")
+	if got, want := colours(), append(slices.Clone(rows[:4]), rows[5], rows[4]); !slices.Equal(got, want) {
+		t.Errorf("the colours are %q, want %q", got, want)
+	}
+	for _, c := range []struct {
+		at   float64
+		row  int
+		want string
+	}{{500, 0, "Job 11 "}, {1200, 1, "Job 12 "}, {1450, 1, "Job 13 "}, {1450, 0, ""}} {
+		b.clickAt(chart, s.x(c.at), rowMiddle(c.row))
+		if why := b.text("#gantt-why"); !strings.HasPrefix(why, c.want) || (why == "") != (c.want == "") {
+			t.Errorf("at %v s, row %d: the page says %q, want %q", c.at, c.row, why, c.want)
+		}
+	}
+	b.inside(chart)
+}
+
+// A chart of more slots or tasks than there are pixels shows how many slots are in use, and says so; zoomed in, it has the tasks.
+func TestCrowdedChart(t *testing.T) {
+	for _, c := range []struct {
+		cluster, gen string
+		rows         bool // fit
+	}{{"400x1", "bursty:jobs=100,tasks=50,sizes=lognormal,mean=3000s,load=0.8,slots=400", false}, {"10x1", "poisson:jobs=1000,tasks=20,load=0.8,slots=10", true}} {
+		b := openReport(t, sojourn(t, "run", "--gen", c.gen, "-c", c.cluster, "-p", "fair"), usual)
+		if note := b.text("#gantt-note"); !strings.HasPrefix(note, "Single tasks are too small to see here: the chart shows how many slots each job has") {
+			t.Fatalf("%s: the page says %q", c.cluster, note)
+		}
+		if texts := b.texts(chart); !slices.Contains(texts, strings.TrimSuffix(c.cluster, "x1")) || !slices.Contains(texts, "slots in use") {
+			t.Errorf("%s: the axis has %q", c.cluster, texts)
+		}
+		b.inside(chart)
+		// What is coloured is as much as the plot of the slots in use has below its line.
+		if off := value[float64](b, `(() => {
+			const e = document.querySelector('#gantt-canvas'), W = Math.floor(e.width - 74 - 8), H = Math.floor(e.height - 40 - 4), d = e.getContext('2d').getImageData(74, 4, W, H).data;
+			let n = 0;
+			for (let i = 0; i < d.length; i += 4) if (d[i] === 0xec && d[i + 1] === 0xef && d[i + 2] === 0xf2) n++;
+			const {x, y} = data.plots.find(p => p.id === 'utilisation').series[0];
+			let sum = 0;
+			for (let i = 1; i < x.length; i++) sum += y[i - 1] * (x[i] - x[i - 1]);
+			return 1 - n / W / H - sum / (data.gantt.end - data.gantt.start);
+		})()`); off < -0.01 || off > 0.01 {
+			t.Errorf("%s: the share that is coloured is %v off", c.cluster, off)
+		}
+		b.shot("crowded-" + c.cluster)
+		if !c.rows {
+			b.choose("#gantt-as", "each slot")
+			if note := b.text("#gantt-note"); !strings.HasPrefix(note, "Slots 1 to ") || !strings.Contains(note, " of 400: drag the chart up and down") {
+				t.Errorf("each slot: the page says %q", note)
+			}
+			continue
+		}
+		for range 6 {
+			b.click("#gantt-in")
+		}
+		if note := b.text("#gantt-note"); note != "" || !slices.Contains(b.texts(chart), "n2/1") {
+			t.Errorf("zoomed in: the page says %q, and the axis %q", note, b.texts(chart))
 		}
 	}
 }

@@ -35,6 +35,8 @@ type Lanes struct {
 	Note  string   `json:"note,omitempty"`
 	Share float64  `json:"share"` // of all attempts that are drawn
 
+	Thin int `json:"thin,omitempty"` // of so many attempts on a drawn slot one is drawn, if more than one
+
 	// Boxes has, for each slot, the number of boxes; then for each box the ticks from the end of the box before it,
 	// its length, the job, and a code: locality + 8 * outcome.
 	Boxes Packed `json:"boxes"`

@@ -200,6 +200,9 @@ func (c *compared) gantt() *page.Gantt {
 			times[k] = page.JobTimes{FirstStart: r.jobs[k].start, Finish: r.jobs[k].finish, Late: r.jobs[k].late}
 		}
 		l := page.Lanes{Name: c.names[i], Note: r.boxes.note(), Share: float64(len(r.boxes.boxes)) / float64(max(1, r.boxes.seen))}
+		if r.boxes.thin > 1 {
+			l.Thin = r.boxes.thin
+		}
 		g.AddRun(l, r.slots, r.boxes.boxes, arrivals, times)
 	}
 	return g
