@@ -28,7 +28,7 @@ const (
 	headTask    = "Sojourn-Task"    // the task that the next message of the work stream lets go
 	headGate    = "Sojourn-Gate"    // that says so
 	headHeld    = "Sojourn-Held"    // its message in the held stream
-	headMade    = "Sojourn-Made"    // when the held stream was made
+	headStamp   = "Sojourn-Stamp"   // the time of that message
 )
 
 const (
@@ -43,6 +43,9 @@ const (
 
 	// patience is how long a call waits for an answer, which does not come if the server has gone meanwhile.
 	patience = time.Second
+
+	// stale is longer than a server of NATS that was a leader, and is cut off, takes itself for one.
+	stale = 12 * time.Second
 
 	// window is the number of messages that Enqueue sends before it waits for an answer.
 	window = 1000
@@ -147,8 +150,18 @@ func (q *Queue) title(end string) string { return "SOJOURN_" + q.name + end }
 // make makes what is missing.
 func (q *Queue) make(ctx context.Context) (p parts, err error) {
 	replicas := max(q.opts.Replicas, 1)
-	if p.held, err = q.stream(ctx, js.StreamConfig{Name: q.title("_HELD"), Subjects: []string{q.prefix + "held.*", q.prefix + "dead.*"}, MaxMsgsPerSubject: 1,
-		Replicas: replicas, Description: "tasks that a gate of sojourn holds back"}); err != nil {
+	held := js.StreamConfig{Name: q.title("_HELD"), Subjects: []string{q.prefix + "held.*", q.prefix + "dead.*"}, MaxMsgsPerSubject: 1,
+		Replicas: replicas, Description: "tasks that a gate of sojourn holds back"}
+	if p.held, err = q.find(ctx, held); errors.Is(err, js.ErrStreamNotFound) {
+		// Its numbers begin anew, and those of tombstones mean nothing then.
+		if p.gone, err = q.api.Stream(ctx, q.title("_GONE")); err == nil {
+			err = p.gone.Purge(ctx)
+		}
+		if err == nil || errors.Is(err, js.ErrStreamNotFound) {
+			p.held, err = q.stream(ctx, held)
+		}
+	}
+	if err != nil {
 		return p, err
 	}
 	if p.work, err = q.stream(ctx, js.StreamConfig{Name: q.title("_WORK"), Subjects: []string{q.prefix + "work.*", q.prefix + "let"}, MaxMsgsPerSubject: 1,
@@ -198,10 +211,30 @@ func (q *Queue) workers(ctx context.Context) (js.Consumer, error) {
 // stream makes a stream, or takes the one that is there. Servers of a cluster that are asked again for the same stream count it as made anew,
 // and do not agree since when it is there (TestStreamsAreMadeOnce). So each request is for another one, which they refuse.
 func (q *Queue) stream(ctx context.Context, c js.StreamConfig) (js.Stream, error) {
+	s, err := q.find(ctx, c)
+	if !errors.Is(err, js.ErrStreamNotFound) {
+		return s, err
+	}
 	c.Metadata = map[string]string{"sojourn-made": rand.Text()}
-	s, err := q.api.CreateStream(ctx, c)
+	s, err = q.api.CreateStream(ctx, c)
 	if errors.Is(err, js.ErrStreamNameAlreadyInUse) {
 		s, err = q.api.Stream(ctx, c.Name)
+	}
+	return s, err
+}
+
+// find returns a stream. A server of a cluster that has just started may say that there is none, since it does not have it yet. So the one that keeps the list
+// of all streams is asked, too.
+func (q *Queue) find(ctx context.Context, c js.StreamConfig) (js.Stream, error) {
+	s, err := q.api.Stream(ctx, c.Name)
+	if errors.Is(err, js.ErrStreamNotFound) {
+		name, listed := q.api.StreamNameBySubject(ctx, c.Subjects[0])
+		switch {
+		case listed == nil && name == c.Name:
+			return nil, fmt.Errorf("stream %s is listed: %w", name, js.ErrNoStreamResponse)
+		case listed != nil && !errors.Is(listed, js.ErrStreamNotFound):
+			return nil, listed
+		}
 	}
 	return s, err
 }

@@ -271,7 +271,7 @@ func TestEndsDuringARelease(t *testing.T) {
 // A worker acknowledges a task before the gate knows the number of its message: the length that the sample tells is that of the task. What was told of messages that are none
 // of its tasks is forgotten then.
 func TestEarlySample(t *testing.T) {
-	v := &view{told: true, at: map[string]place{"a": {0, 5}}, tasks: []gate.Task{{ID: "a", State: gate.Held}}, released: map[string]*released{}, messages: map[uint64]string{},
+	v := &view{told: true, at: map[string]place{"a": {message: 5}}, tasks: []gate.Task{{ID: "a", State: gate.Held}}, released: map[string]*released{}, messages: map[uint64]string{},
 		early: map[uint64]time.Duration{}, news: make(chan struct{}, 1)}
 	for _, text := range []string{`{"stream_seq": 8, "ack_time": 3000000}`, `{"stream_seq": 9, "ack_time": 7000000}`, `no sample`} {
 		v.sample(&nats.Msg{Data: []byte(text)})

@@ -1,7 +1,6 @@
 package nats
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -23,17 +22,19 @@ import (
 
 // A follower reads the messages of a stream, and goes on with what comes.
 type follower struct {
+	stream   js.Stream
+	subject  string // of all that it reads
 	consumer js.Consumer
 	messages js.MessagesContext
 	last     atomic.Pointer[js.MsgMetadata]
 }
 
-func follow(ctx context.Context, s js.Stream, o js.OrderedConsumerConfig, each func(js.Msg, *js.MsgMetadata)) (*follower, error) {
-	c, err := s.OrderedConsumer(ctx, o)
+func follow(ctx context.Context, s js.Stream, subject string, headers bool, each func(js.Msg, *js.MsgMetadata)) (*follower, error) {
+	c, err := s.OrderedConsumer(ctx, js.OrderedConsumerConfig{FilterSubjects: []string{subject}, HeadersOnly: headers})
 	if err != nil {
 		return nil, err
 	}
-	f := &follower{consumer: c}
+	f := &follower{stream: s, subject: subject, consumer: c}
 	if f.messages, err = c.Messages(js.PullMaxMessages(5*window), js.PullExpiry(5*time.Second), js.PullHeartbeat(patience)); err != nil {
 		return nil, err
 	}
@@ -56,7 +57,8 @@ func follow(ctx context.Context, s js.Stream, o js.OrderedConsumerConfig, each f
 	return f, nil
 }
 
-// catchUp waits until it has read all that there is. The server may be slow to answer while it sends a million messages.
+// catchUp waits until it has read all that there is. The server may be slow to answer while it sends a million messages. Its number of messages that are still to come
+// may lack those that were put in last, so the stream is asked for the next one at the end.
 func (f *follower) catchUp(ctx context.Context) error {
 	var before *js.MsgMetadata
 	for failed := 0; ; {
@@ -73,7 +75,16 @@ func (f *follower) catchUp(ctx context.Context) error {
 			failed, before = 0, last
 		case info.NumPending > 0:
 		case info.Delivered.Consumer == 0, last != nil && last.Consumer == info.Name && last.Sequence.Consumer >= info.Delivered.Consumer:
-			return nil
+			next := uint64(1)
+			if last != nil {
+				next = last.Sequence.Stream + 1
+			}
+			if _, err := f.stream.GetMsg(ctx, next, js.WithGetMsgSubject(f.subject)); err != nil {
+				if errors.Is(err, js.ErrMsgNotFound) {
+					return nil
+				}
+				return err
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -110,10 +121,11 @@ type view struct {
 	term    uint64 // of the lock
 	prefix  string
 	held    *follower
+	gone    *follower
 	beats   *follower
 	samples *nats.Subscription
-	streams []js.Stream // held and work, as they were the last time
-	made    string      // when held was: the numbers of messages of another one mean nothing
+	streams []js.Stream  // held and work, as they were the last time
+	behind  [2]time.Time // since when they have had fewer messages than that
 
 	last uint64 // message of the work stream, which this gate wrote; 0: another one may have come
 	told bool   // all that was there at first
@@ -135,8 +147,9 @@ type view struct {
 
 // A place is where a held task is.
 type place struct {
-	index   int    // of tasks
-	message uint64 // of the held stream
+	index   int       // of tasks
+	message uint64    // of the held stream
+	missing time.Time // since when the held stream has not had it
 }
 
 // A released task is in the work stream.
@@ -218,21 +231,24 @@ func (q *Queue) start(ctx context.Context, v *view) error {
 	if err != nil {
 		return err
 	}
-	v.streams, v.made = []js.Stream{there.held, there.work}, there.held.CachedInfo().Created.Format(time.RFC3339Nano)
+	v.streams = []js.Stream{there.held, there.work}
 	if err := q.claim(ctx, v); err != nil {
 		return err
 	}
 	if v.samples, err = q.conn.Subscribe("$JS.EVENT.METRIC.CONSUMER.ACK."+q.work.CachedInfo().Config.Name+".workers", v.sample); err != nil {
 		return err
 	}
-	if v.beats, err = follow(ctx, q.beats, js.OrderedConsumerConfig{FilterSubjects: []string{"$KV." + q.alive.Bucket() + ".server.>"}}, v.beat); err != nil {
+	if v.beats, err = follow(ctx, q.beats, "$KV."+q.alive.Bucket()+".server.>", false, v.beat); err != nil {
 		return err
 	}
-	if v.held, err = follow(ctx, q.held, js.OrderedConsumerConfig{HeadersOnly: true}, v.enter); err != nil {
+	if v.held, err = follow(ctx, q.held, q.prefix+"*.*", true, v.enter); err != nil {
+		return err
+	}
+	if v.gone, err = follow(ctx, q.gone, q.prefix+"gone.*", false, v.delete); err != nil {
 		return err
 	}
 	if err = v.beats.catchUp(ctx); err == nil {
-		err = v.held.catchUp(ctx)
+		err = v.catchUp(ctx)
 	}
 	v.mu.Lock()
 	v.told = true
@@ -240,8 +256,17 @@ func (q *Queue) start(ctx context.Context, v *view) error {
 	return err
 }
 
+// catchUp waits until it knows what is held.
+func (v *view) catchUp(ctx context.Context) error {
+	if err := v.held.catchUp(ctx); err != nil {
+		return err
+	}
+	return v.gone.catchUp(ctx)
+}
+
 func (v *view) stop() {
 	v.held.stop()
+	v.gone.stop()
 	v.beats.stop()
 	if v.samples != nil {
 		_ = v.samples.Unsubscribe()
@@ -282,10 +307,17 @@ func (q *Queue) claim(ctx context.Context, v *view) error {
 		case v.held != nil && let.Header.Get(headGate) != v.id:
 			q.leave() // another gate has decided meanwhile
 			return gate.ErrLocked
-		case let.Header.Get(headTask) != "" && info.State.LastSeq > let.Sequence && let.Header.Get(headMade) == v.made:
+		case let.Header.Get(headTask) != "" && info.State.LastSeq > let.Sequence:
 			held, _ := strconv.ParseUint(let.Header.Get(headHeld), 10, 64)
-			if err := remove(ctx, q.held, held); err != nil {
+			m, err := q.held.GetMsg(ctx, held)
+			switch {
+			case errors.Is(err, js.ErrMsgNotFound):
+			case err != nil:
 				return err
+			case stamp(m) == let.Header.Get(headStamp): // and not the message of another stream with this number
+				if err := remove(ctx, q.held, held); err != nil {
+					return err
+				}
 			}
 			v.release(let.Header.Get(headTask), let.Sequence+1, held)
 		}
@@ -328,7 +360,7 @@ func (q *Queue) Tasks(ctx context.Context) ([]gate.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := v.held.catchUp(ctx); err != nil {
+	if err := v.catchUp(ctx); err != nil {
 		return nil, err
 	}
 	info, err := q.look(ctx)
@@ -377,7 +409,9 @@ func (v *view) list(there map[string]bool) []gate.Task {
 	if len(v.tasks) > len(v.at) {
 		v.tasks = slices.DeleteFunc(v.tasks, func(t gate.Task) bool { return t.State == gate.Gone })
 		for i := range v.tasks {
-			v.at[v.tasks[i].ID] = place{i, v.at[v.tasks[i].ID].message}
+			p := v.at[v.tasks[i].ID]
+			p.index = i
+			v.at[v.tasks[i].ID] = p
 		}
 	}
 	tasks := slices.Clone(v.tasks)
@@ -437,7 +471,7 @@ func (q *Queue) Release(ctx context.Context, id string) error {
 	}
 	m, err := q.held.GetLastMsgForSubject(ctx, q.prefix+"held."+id)
 	if errors.Is(err, js.ErrMsgNotFound) || err == nil && m.Header.Get(headGone) != "" {
-		v.forget(id)
+		v.miss(id, q.held)
 		if state, err := q.State(ctx, id); err != nil || state == gate.Released {
 			return err
 		}
@@ -451,7 +485,7 @@ func (q *Queue) Release(ctx context.Context, id string) error {
 	}
 	let := fmt.Sprintf("%s.%d", v.id, v.last)
 	if err := q.say(&nats.Msg{Subject: q.prefix + "let", Header: nats.Header{headGate: {v.id}, headTask: {id}, headHeld: {strconv.FormatUint(m.Sequence, 10)},
-		headMade: {v.made}, js.MsgIDHeader: {let}, js.ExpectedLastSeqHeader: {strconv.FormatUint(v.last, 10)}}}); err != nil {
+		headStamp: {stamp(m)}, js.MsgIDHeader: {let}, js.ExpectedLastSeqHeader: {strconv.FormatUint(v.last, 10)}}}); err != nil {
 		return err
 	}
 	v.last++ // or the next message is refused, since it names the one before
@@ -509,6 +543,20 @@ func (v *view) forget(id string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.unhold(id)
+}
+
+// miss enters that a stream does not have a held task. While that is not certain, the task is listed again.
+func (v *view) miss(id string, held js.Stream) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p, ok := v.at[id]
+	switch {
+	case !ok:
+	case certain(held, &p.missing):
+		v.unhold(id)
+	default:
+		v.at[id] = p
+	}
 }
 
 // unhold, and what follows, are called with the lock.
@@ -593,13 +641,25 @@ func (v *view) enter(m js.Msg, meta *js.MsgMetadata) {
 	}
 	t := v.task(id, h, meta.Timestamp)
 	v.unhold(id)
-	v.at[id] = place{len(v.tasks), meta.Sequence.Stream}
+	v.at[id] = place{index: len(v.tasks), message: meta.Sequence.Stream}
 	v.tasks = append(v.tasks, t)
 	if r == nil {
 		v.tell(gate.Note{Kind: gate.Added, Tasks: []gate.Task{t}})
 		return
 	}
 	v.fail(id, length(h, headTook))
+}
+
+// delete enters that a task was deleted. Its tombstone in the held stream may have gone before anybody has read it.
+func (v *view) delete(m js.Msg, _ *js.MsgMetadata) {
+	tombstone, _ := strconv.ParseUint(string(m.Data()), 10, 64)
+	id := m.Subject()[len(v.prefix+"gone."):]
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if p, ok := v.at[id]; ok && p.message < tombstone {
+		v.unhold(id)
+		v.end(id, gate.Dropped, 0)
+	}
 }
 
 // fail tells that a task has failed, which is held again.
@@ -664,23 +724,51 @@ func (q *Queue) Notes(ctx context.Context) ([]gate.Note, error) {
 	return notes, nil
 }
 
+// stamp says which message of its subject and number this is, since another stream has these numbers, too. All servers of a cluster have the
+// same time of a message.
+func stamp(m *js.RawStreamMsg) string { return m.Time.UTC().Format(time.RFC3339Nano) }
+
 // same returns an error if a stream is not the one any more that the view is of, and ends the view: somebody has deleted it, or the server has
 // lost messages. What is missing is made anew.
 func (q *Queue) same(ctx context.Context, v *view) error {
 	for i, was := range v.streams {
-		is, err := q.api.Stream(ctx, was.CachedInfo().Config.Name)
-		if errors.Is(err, js.ErrStreamNotFound) || err == nil && (!is.CachedInfo().Created.Equal(was.CachedInfo().Created) || is.CachedInfo().State.LastSeq < was.CachedInfo().State.LastSeq) {
-			err = fmt.Errorf("stream %s is another one than before: the gate begins anew: %w", was.CachedInfo().Config.Name, cmp.Or(err, error(js.ErrStreamNotFound)))
-			q.lock.drop(err)
-			q.leave()
-			return q.mend(ctx, err)
-		}
-		if err != nil {
+		is, err := q.find(ctx, was.CachedInfo().Config)
+		if err != nil && !errors.Is(err, js.ErrStreamNotFound) {
 			return err
 		}
-		v.streams[i] = is
+		if err == nil {
+			made, last := is.CachedInfo().Created, is.CachedInfo().State.LastSeq
+			switch {
+			case !made.Equal(was.CachedInfo().Created):
+				err = fmt.Errorf("it was made at %v, and not at %v", made, was.CachedInfo().Created)
+			case last >= was.CachedInfo().State.LastSeq:
+				v.streams[i], v.behind[i] = is, time.Time{}
+				continue
+			default:
+				err = fmt.Errorf("its last message is %d, and was %d", last, was.CachedInfo().State.LastSeq)
+				if !certain(is, &v.behind[i]) {
+					return fmt.Errorf("stream %s: %w", was.CachedInfo().Config.Name, err)
+				}
+			}
+		}
+		err = fmt.Errorf("stream %s is another one than before: the gate begins anew: %w", was.CachedInfo().Config.Name, err)
+		q.lock.drop(err)
+		q.leave()
+		return q.mend(ctx, errors.Join(err, js.ErrStreamNotFound))
 	}
 	return nil
+}
+
+// certain reports whether a stream lacks what it had, and not only a server that was its leader and does not know yet that another one is. Since says since when
+// that is so.
+func certain(s js.Stream, since *time.Time) bool {
+	if c := s.CachedInfo().Cluster; c == nil || len(c.Replicas) == 0 {
+		return true
+	}
+	if since.IsZero() {
+		*since = time.Now()
+	}
+	return time.Since(*since) > stale
 }
 
 // sweep finds tasks that are not in the work stream any more.
