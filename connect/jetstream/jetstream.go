@@ -123,6 +123,8 @@ func (s *store) fits() error {
 		bad = fmt.Sprintf("messages of at most %d bytes: want %d", c.MaxMsgSize, leastMax)
 	case c.Storage != js.FileStorage:
 		bad = "its messages in memory: want them in files"
+	case c.AllowDirect:
+		bad = "direct access: forbid it, or a server answers that does not have the last messages"
 	case c.Sealed || c.NoAck || c.Mirror != nil || len(c.Sources) > 0 || c.SubjectTransform != nil:
 		bad = "a mirror, a source, a transformation of subjects, a seal or no acknowledgements"
 	default:

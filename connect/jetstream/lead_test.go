@@ -196,6 +196,7 @@ func TestForeignStream(t *testing.T) {
 		"would lose":      func(c *js.StreamConfig) { c.MaxMsgsPerSubject = 10 },
 		"by which":        func(c *js.StreamConfig) { c.Retention = js.WorkQueuePolicy },
 		"memory":          func(c *js.StreamConfig) { c.Storage = js.MemoryStorage },
+		"forbid it":       func(c *js.StreamConfig) { c.AllowDirect = true },
 		"subjects":        func(c *js.StreamConfig) { c.Subjects = []string{"sojourn.other.lead"} },
 		"want 16384":      func(c *js.StreamConfig) { c.MaxMsgSize = 1000 },
 		"acknowledgement": func(c *js.StreamConfig) { c.NoAck = true },

@@ -37,6 +37,7 @@ type store struct {
 	leads    bool
 	behind   bool          // more messages were in the stream when the last one came, and those between may be purged
 	unsure   bool          // a message may be in the stream that is not in the book
+	guessed  uint64        // the first message that skip has passed over; 0: none
 	lost     error         // another one leads, or it is closed
 	told     func(error)   // of that
 	deaf     bool          // it does not lead any more, and does not follow yet
@@ -59,11 +60,20 @@ func (s *store) consumer(ctx context.Context, o js.OrderedConsumerConfig) (c js.
 	return c, err
 }
 
+// state returns what the server that leads the stream says of it now. The stream of the store stays as it was, since several goroutines use it.
+func (s *store) state(ctx context.Context) (js.StreamState, error) {
+	now, err := s.api.Stream(ctx, "SOJOURN_"+s.name)
+	if err != nil {
+		return js.StreamState{}, err
+	}
+	return now.CachedInfo().State, nil
+}
+
 var errDeaf = errors.New("jetstream: the stream is being read anew")
 
 // follow enters what there is, and goes on with what comes.
 func (s *store) follow(ctx context.Context) error {
-	info, err := s.stream.Info(ctx)
+	state, err := s.state(ctx)
 	if err != nil {
 		return err
 	}
@@ -79,7 +89,7 @@ func (s *store) follow(ctx context.Context) error {
 		return err
 	}
 	caught := make(chan struct{})
-	waits := info.State.Msgs > 0 && info.State.LastSeq > from
+	waits := state.Msgs > 0 && state.LastSeq > from
 	s.mu.Lock()
 	select {
 	case <-s.quit:
@@ -90,7 +100,7 @@ func (s *store) follow(ctx context.Context) error {
 	}
 	s.messages, s.heard = messages, time.Now()
 	if !waits {
-		s.book.last = max(s.book.last, info.State.LastSeq)
+		s.book.last = max(s.book.last, state.LastSeq)
 		close(caught)
 	}
 	s.mu.Unlock()
@@ -168,6 +178,9 @@ func (s *store) Lead() error {
 		return fmt.Errorf("jetstream: %s leads: %w", visible.Text(s.book.who), journal.ErrLocked)
 	}
 	ack, err := s.send(s.says(kindLead), "lead", nil, patience)
+	if err == nil && s.guessed > 0 {
+		err = s.hearAll(ack)
+	}
 	if err != nil {
 		s.heard = time.Now()
 		if !refused(err) {
@@ -176,7 +189,7 @@ func (s *store) Lead() error {
 		s.skip()
 		return fmt.Errorf("jetstream: %w: %w", err, journal.ErrLocked)
 	}
-	s.leads, s.behind = true, false
+	s.leads, s.behind, s.guessed = true, false, 0
 	s.book.leader, s.book.who, s.book.free, s.book.last = s.id, s.who, false, ack
 	s.messages.Stop()
 	s.stop = make(chan struct{})
@@ -249,16 +262,41 @@ func (s *store) free() {
 	}
 }
 
-// skip moves the book behind messages that are not there any more, if nothing else comes.
+// skip moves the book behind messages that are not there any more, if nothing else comes. The server that says so may be one that has not heard of
+// them, and takes itself for the one that leads: so Lead looks again.
 func (s *store) skip() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	info, err := s.stream.Info(ctx)
-	if err != nil {
+	state, err := s.state(ctx)
+	if err != nil || state.LastSeq <= s.book.last {
 		return
 	}
 	if _, err := s.stream.GetMsg(ctx, s.book.last+1, js.WithGetMsgSubject(s.prefix+">")); errors.Is(err, js.ErrMsgNotFound) {
-		s.book.last = max(s.book.last, info.State.LastSeq)
+		if s.guessed == 0 {
+			s.guessed = s.book.last + 1
+		}
+		s.book.last = state.LastSeq
+	}
+}
+
+// hearAll enters the messages before one of this store, from the first one that skip has passed over. A server that knows this one knows all before it.
+func (s *store) hearAll(own uint64) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		m, err := s.stream.GetMsg(ctx, s.guessed, js.WithGetMsgSubject(s.prefix+">"))
+		if errors.Is(err, js.ErrMsgNotFound) && ctx.Err() == nil { // it is there: another server is to be asked
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if m.Sequence >= own {
+			return nil
+		}
+		s.enter(message{m.Sequence, m.Subject, m.Header, m.Data})
+		s.guessed = m.Sequence + 1
 	}
 }
 
@@ -338,14 +376,16 @@ func (s *store) catchUp() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	info, err := s.stream.Info(ctx) // before it is asked what is there
+	state, err := s.state(ctx) // before it is asked what is there
 	if err != nil {
 		return visible.Errorf("jetstream: %w", err)
 	}
 	for {
 		m, err := s.stream.GetMsg(ctx, s.book.last+1, js.WithGetMsgSubject(s.prefix+">"))
 		if errors.Is(err, js.ErrMsgNotFound) {
-			s.book.last = max(s.book.last, info.State.LastSeq)
+			if state.LastSeq > s.book.last { // the last message is always there: it is a server that does not know of it
+				return visible.Errorf("jetstream: %s: message %d is there, says one server, and none after %d, says another", s.name, state.LastSeq, s.book.last)
+			}
 			s.unsure = false
 			return nil
 		}
@@ -418,50 +458,89 @@ func (s *store) Read(segment uint64) ([]byte, error) {
 func (s *store) read(segment uint64, c content) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	gone := func() error { return visible.Errorf("%s: %w", s.Name(segment), fs.ErrNotExist) } // it was replaced or removed meanwhile
-	consumer, err := s.consumer(ctx, js.OrderedConsumerConfig{FilterSubjects: []string{s.prefix + strconv.FormatUint(segment, 10)},
-		DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: c.first})
+	r := reading{s: s, segment: segment, book: newBook(math.MaxInt)}
+	for from := c.first; ; from = max(c.first, r.book.last+1) {
+		err := r.some(ctx, from, c.last)
+		if err == nil {
+			break
+		}
+		if now, e := s.content(segment); e != nil || now.first != c.first || errors.Is(err, fs.ErrNotExist) {
+			return nil, visible.Errorf("%s: %w", s.Name(segment), fs.ErrNotExist) // it was replaced or removed meanwhile
+		}
+		if !errors.Is(err, errLate) {
+			return nil, visible.Errorf("%s: %w", s.Name(segment), err)
+		}
+	}
+	if int64(len(r.data)) != c.size {
+		return nil, visible.Errorf("%s: it has %d bytes, and should have %d", s.Name(segment), len(r.data), c.size)
+	}
+	return r.data, nil
+}
+
+// A reading is messages of a segment that are being read.
+type reading struct {
+	s       *store
+	segment uint64
+	book    book
+	data    []byte
+}
+
+var errLate = errors.New("jetstream: the server that was asked does not have all yet")
+
+// some reads messages up to the last one. The server that sends them may be one that has not got all of them yet, or that ends meanwhile: then the error is errLate.
+func (r *reading) some(ctx context.Context, from, last uint64) error {
+	s := r.s
+	consumer, err := s.consumer(ctx, js.OrderedConsumerConfig{FilterSubjects: []string{s.prefix + strconv.FormatUint(r.segment, 10)},
+		DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: from})
 	if err != nil {
-		return nil, visible.Errorf("%s: %w", s.Name(segment), err)
+		return err
 	}
 	messages, err := consumer.Messages()
 	if err != nil {
-		return nil, visible.Errorf("%s: %w", s.Name(segment), err)
+		return err
 	}
 	defer messages.Stop()
 	defer context.AfterFunc(ctx, messages.Stop)()
-	var data []byte
-	b := newBook(math.MaxInt)
-	for left := consumer.CachedInfo().NumPending; b.last < c.last; {
+	for left := consumer.CachedInfo().NumPending; r.book.last < last; {
 		if left == 0 {
-			return nil, gone()
+			return r.late(ctx, last)
 		}
 		m, err := messages.Next(js.NextMaxWait(patience))
-		if errors.Is(err, nats.ErrTimeout) || errors.Is(err, js.ErrMsgIteratorClosed) {
-			if now, e := s.content(segment); e != nil || now.first != c.first {
-				return nil, gone()
-			}
+		if errors.Is(err, nats.ErrTimeout) && s.conn.IsConnected() && ctx.Err() == nil {
+			return errLate
 		}
 		if err != nil {
-			return nil, visible.Errorf("%s: %w", s.Name(segment), err)
+			return err
 		}
 		meta, err := m.Metadata()
 		if err != nil {
-			return nil, visible.Errorf("%s: %w", s.Name(segment), err)
+			return err
 		}
-		if left = meta.NumPending; meta.Sequence.Stream > c.last {
-			return nil, gone()
+		if left = meta.NumPending; meta.Sequence.Stream > last {
+			return fs.ErrNotExist
 		}
-		if b.enter(message{meta.Sequence.Stream, m.Subject()[len(s.prefix):], m.Headers(), m.Data()}) > 0 {
-			x := b.segments[segment]
-			data = append(data, x.tail...)
+		if r.book.enter(message{meta.Sequence.Stream, m.Subject()[len(s.prefix):], m.Headers(), m.Data()}) > 0 {
+			x := r.book.segments[r.segment]
+			r.data = append(r.data, x.tail...)
 			x.tail = nil
 		}
 	}
-	if int64(len(data)) != c.size {
-		return nil, visible.Errorf("%s: it has %d bytes, and should have %d", s.Name(segment), len(data), c.size)
+	return nil
+}
+
+// late returns errLate, after a while, if the server that leads the stream has a message that another one does not have.
+func (r *reading) late(ctx context.Context, seq uint64) error {
+	if _, err := r.s.stream.GetMsg(ctx, seq); errors.Is(err, js.ErrMsgNotFound) {
+		return fs.ErrNotExist
+	} else if err != nil {
+		return err
 	}
-	return data, nil
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(20 * time.Millisecond):
+		return errLate
+	}
 }
 
 // ReadAt reads from what is kept of the end of a segment, or else all of it. Messages of a segment are purged when it has its state or is removed. Who has not heard
