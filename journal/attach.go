@@ -65,6 +65,10 @@ func (a attachments) append(e *encoder) {
 // takes away what was attached. Attach returns the error of the store after it has failed. While it fails (see Options.Retry), the error of what there is no
 // room for in memory has a method Stalled, and nothing is attached.
 func (j *Journal) Attach(id sojourn.JobID, data []byte) error {
+	if len(j.shadows) > 0 {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+	}
 	if j.log.failed.Load() {
 		return j.log.failure()
 	}

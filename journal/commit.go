@@ -53,7 +53,14 @@ func (j *Journal) End() int64 {
 // Wait returns when all records before a position are synced: they survive the loss of power. Whoever comes first
 // writes and syncs for all; those who come meanwhile wait for the next round. So a hundred goroutines that wait
 // together cost about two syncs.
-func (j *Journal) Wait(pos int64) error { return j.note(j.log.advance(pos, true)) }
+//
+// If another policy has taken over in a shadow inside, that is durable, too.
+func (j *Journal) Wait(pos int64) error {
+	if err := j.keepSwapped(); err != nil {
+		return j.note(err)
+	}
+	return j.note(j.log.advance(pos, true))
+}
 
 // Flush waits for all records so far.
 func (j *Journal) Flush() error { return j.Wait(j.End()) }
@@ -107,7 +114,6 @@ func (j *Journal) close() error {
 	j.log.stopping.Store(true)
 	err := j.Flush()
 	if err == nil {
-		j.saveSwapped()
 		err = j.note(j.log.settle())
 	}
 	j.log.failed.Store(true)

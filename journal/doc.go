@@ -71,9 +71,9 @@
 // The next Open reads the last segment that begins with a state, and those after it, and writes the last one anew. Its facts
 // are the contract's own events, so they outlive releases.
 //
-// UnmarshalBinary of As[Snapshotter] begins a segment. So does the first call after Swap of a shadow inside, which also writes
-// it, and so does Close. The next Open gets the policy that its driver makes: if that is not the one that took over, [Restored] says
-// that it was made anew by the facts (TestSwapIsSaved).
+// UnmarshalBinary of As[Snapshotter] begins a segment. So does Swap of a shadow inside, at the next call; the segment has the name of the policy that took over, which is
+// durable when Wait or Flush has returned nil after the swap. The next Open gets the policy of the code, and goes on with the one of the name, which shadow.Options.Policy makes. If it
+// does not, the error says what to do. A policy without a shadow is the policy of the code, whatever the name (TestSwapIsSaved, TestSwapPowerLoss, TestSwapFollow).
 //
 // # In which order
 //

@@ -149,7 +149,7 @@ func (s *followed) Close() error {
 type standby struct {
 	store  shared
 	policy sojourn.Policy
-	blank  []byte   // its snapshot when it was new; nil if it has none
+	blank  []byte   // its snapshot when it was new, with the policies of the code; nil if it has none
 	used   bool     // it is not new any more
 	at     *segment // that is read; nil if nothing has been
 	sum    uint32   // the checksum of what was used of it
@@ -287,7 +287,7 @@ func (j *Journal) takeOver(y *standby) error {
 
 // forget makes the journal a standby again that has read nothing, after it could not lead. It reports false if it cannot.
 func (y *standby) forget(j *Journal, why error) bool {
-	if err := y.renew(); err != nil {
+	if err := y.renew(j); err != nil {
 		return false
 	}
 	j.standby, j.acc = y, account.New(y.policy)
@@ -350,7 +350,7 @@ func (y *standby) asks(read func() error) error {
 }
 
 // renew makes the policy new.
-func (y *standby) renew() error {
+func (y *standby) renew(j *Journal) error {
 	if !y.used {
 		y.used = true
 		return nil
@@ -359,12 +359,15 @@ func (y *standby) renew() error {
 	if !ok || y.blank == nil {
 		return errors.New("the policy has no snapshots")
 	}
+	if err := j.enforce(nil); err != nil {
+		return err
+	}
 	return saves.UnmarshalBinary(y.blank)
 }
 
 // load makes the policy what it was at the end of a segment.
 func (y *standby) load(j *Journal, number uint64) error {
-	if err := y.asks(y.renew); err != nil {
+	if err := y.asks(func() error { return y.renew(j) }); err != nil {
 		return err
 	}
 	if _, err := y.store.ReadAt(number, make([]byte, 1), 0); err != nil && err != io.EOF { // so that the next ReadAt says whether it was replaced after it was read
@@ -375,6 +378,9 @@ func (y *standby) load(j *Journal, number uint64) error {
 		return err
 	}
 	j.head = c.last().head
+	if err := y.asks(func() error { return j.enforce(c[0].head.names) }); err != nil {
+		return err
+	}
 	if err := y.asks(func() error { return j.replay(c, y.policy) }); err != nil {
 		return err
 	}
@@ -494,7 +500,7 @@ func (y *standby) lead(j *Journal) error {
 
 // restore is what Open does.
 func (y *standby) restore(j *Journal, list []uint64) error {
-	if err := y.renew(); err != nil {
+	if err := y.renew(j); err != nil {
 		return visible.Errorf("journal: %w: open the journal again", err)
 	}
 	j.restored = Restored{}

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -176,7 +177,7 @@ type Segment struct {
 	Torn      int64         `json:"torn"`  // bytes of a write that never ended
 	Epoch     int64         `json:"epoch"` // of Time 0, in nanoseconds since 1970
 	MaxJob    sojourn.JobID `json:"maxJob"`
-	Policy    string        `json:"policy,omitempty"`
+	Policy    string        `json:"policy,omitempty"` // that a swap has put in force, or of Options
 }
 
 func (i *Segment) event(ev *sojourn.Event) error {
@@ -234,7 +235,7 @@ func inspect(s Store, number uint64, newest bool) (Segment, *segment, error) {
 		return i, nil, err
 	}
 	i.Bytes, i.Snapshot, i.Facts = int64(len(g.data)), int64(len(g.policy)), g.facts.Len()
-	i.Epoch, i.MaxJob, i.Policy = g.head.epoch, g.head.maxJob, g.head.name
+	i.Epoch, i.MaxJob, i.Policy = g.head.epoch, g.head.maxJob, cmp.Or(append(slices.Clone(g.head.names), g.head.name)...)
 	i.Last = g.dec.last
 	err = g.read(&i)
 	if g.torn {

@@ -68,8 +68,11 @@ type Journal struct {
 	restored Restored
 	owned    attachments
 	kept     keys
-	shadows  []swapper // that are inside
-	swaps    uint64    // of them, when a segment last began
+
+	mu      sync.Mutex    // of what changes the state, if there are shadows, since Wait saves it too then
+	shadows []swapper     // that are inside
+	swaps   uint64        // of them, when a segment last began
+	known   atomic.Uint64 // of them, of which the segment is durable
 
 	blank []byte       // the snapshot of the policy when it was new; nil without Another
 	limit atomic.Int64 // bytes until the next segment; none begins if it is not positive
@@ -178,6 +181,8 @@ func Open(s Store, p sojourn.Policy, o Options) (*Journal, error) {
 	for s := range sojourn.All[swapper](p) {
 		j.shadows = append(j.shadows, s)
 	}
+	j.swaps = j.swapped()
+	j.known.Store(j.swaps)
 	if s, saves := sojourn.As[sojourn.Snapshotter](p); saves && o.Another != nil && !o.Keep && len(j.shadows) == 0 {
 		var err error
 		if j.blank, err = s.AppendBinary(nil); err == nil {
@@ -239,6 +244,10 @@ func (j *Journal) sawJob(ev *sojourn.Event) {
 // Observe implements [sojourn.Policy]. It appends an event that the policy accepts. After the store has failed it
 // returns that error, and nothing changes.
 func (j *Journal) Observe(ev sojourn.Event) error {
+	if len(j.shadows) > 0 {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+	}
 	if j.log.failed.Load() {
 		return j.log.failure()
 	}
@@ -258,6 +267,10 @@ func (j *Journal) Observe(ev sojourn.Event) error {
 // Assign implements [sojourn.Policy]. It appends a decision to start a task. The driver starts it after
 // Wait(End()), if a start is to be durable. After the store has failed it declines.
 func (j *Journal) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	if len(j.shadows) > 0 {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+	}
 	if j.log.failed.Load() {
 		return sojourn.Assignment{}, false
 	}
@@ -291,7 +304,7 @@ func (j *Journal) appended(n int) {
 		if l.compact != nil && !failing {
 			j.follow()
 		} else {
-			_ = j.Snapshot() // if the policy cannot be saved now, another time it may
+			_ = j.snapshot(false) // if the policy cannot be saved now, another time it may
 		}
 	}
 	if len(j.shadows) > 0 && !stalled {
@@ -321,24 +334,102 @@ func (j *Journal) spill() {
 	}
 }
 
-// A swapper is a shadow inside, whose policy may be exchanged. Its method is for all goroutines.
-type swapper interface{ Swaps() uint64 }
+// A swapper is a shadow inside, whose policy may be exchanged. Its methods are for all goroutines.
+type swapper interface {
+	Active() (name string, swaps uint64)
+	Swap(name string) error
+}
 
-// saveSwapped begins a segment if another policy has taken over inside, and writes it at once, so that Open does not ask one
-// policy what another one decided.
-func (j *Journal) saveSwapped() {
-	n := uint64(0)
+// swapped returns how often policies have taken over.
+func (j *Journal) swapped() (n uint64) {
 	for _, s := range j.shadows {
-		n += s.Swaps()
+		_, k := s.Active()
+		n += k
 	}
-	if n == j.swaps || j.note(j.log.settle()) != nil { // a segment that is about to begin has the policy before
+	return n
+}
+
+// names returns those of the policies in force inside of shadows; nil if all are those of the code.
+func (j *Journal) names() (list []string) {
+	for i, s := range j.shadows {
+		name, _ := s.Active()
+		if name != "" && list == nil {
+			list = make([]string, i, len(j.shadows))
+		}
+		if list != nil {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// enforce puts the policies of the names in force. The policy is new.
+func (j *Journal) enforce(names []string) error {
+	for i, s := range j.shadows {
+		want := ""
+		if i < len(names) {
+			want = names[i]
+		}
+		if name, _ := s.Active(); name == want {
+			continue
+		}
+		if err := s.Swap(want); err != nil {
+			return &unnamedError{want, err}
+		}
+	}
+	j.swaps = j.swapped()
+	j.known.Store(j.swaps)
+	return nil
+}
+
+// An unnamedError says that a policy cannot be made which a swap had put in force.
+type unnamedError struct {
+	name string
+	err  error
+}
+
+func (e *unnamedError) Error() string {
+	return visible.Errorf("journal: the policy %q decided when the journal ended: %w: let shadow.Options.Policy make it, or open the journal with Options.Rebuild, which goes on with the policy of the code",
+		e.name, e.err).Error()
+}
+
+func (e *unnamedError) Unwrap() error { return e.err }
+
+// saveSwapped begins a segment if another policy has taken over inside, so that Open does not ask one policy what another one decided. If another
+// segment is about to begin, which has the policy before, the next call does it: nobody waits here.
+func (j *Journal) saveSwapped() {
+	n := j.swapped()
+	if n == j.swaps {
+		return
+	}
+	l := &j.log
+	l.mu.Lock()
+	busy := l.next != nil
+	l.mu.Unlock()
+	if busy {
 		return
 	}
 	j.swaps = n
 	if err := j.snapshot(false); err != nil {
 		_ = j.snapshot(true) // Open then makes a policy anew by the facts, and says so
 	}
-	_ = j.note(j.log.settle()) // the next call returns the error
+}
+
+// keepSwapped returns when it is durable which policy is in force.
+func (j *Journal) keepSwapped() error {
+	for n := j.swapped(); n > j.known.Load() && !j.log.failed.Load(); {
+		j.mu.Lock()
+		j.saveSwapped()
+		begun := j.swaps >= n
+		j.mu.Unlock()
+		if err := j.log.settle(); err != nil {
+			return err
+		}
+		if begun {
+			j.known.Store(n)
+		}
+	}
+	return nil
 }
 
 // note remembers that the store has failed.
@@ -355,7 +446,11 @@ const maxAttempt uint32 = 1 << 31
 // Snapshot begins a segment with a snapshot of the policy and with the facts. It takes the bytes at once; who next
 // waits writes them. Journals take snapshots by themselves: see Options. It returns an error that wraps
 // [errors.ErrUnsupported] if the policy cannot be saved; the segment then goes on.
-func (j *Journal) Snapshot() error { return j.snapshot(false) }
+func (j *Journal) Snapshot() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.snapshot(false)
+}
 
 // snapshot is Snapshot. It can leave the snapshot of the policy out: the policy is then made anew by the facts.
 func (j *Journal) snapshot(factsOnly bool) error {
@@ -364,7 +459,7 @@ func (j *Journal) snapshot(factsOnly bool) error {
 	}
 	h := j.head
 	h.segment++
-	h.trace = 0
+	h.trace, h.names = 0, j.names()
 	data, err := j.state(&h, factsOnly)
 	if err == nil && j.rotate(&rotation{data: data}) {
 		j.begun(&h, len(data))
@@ -409,7 +504,7 @@ func (j *Journal) begun(h *head, size int) {
 	l.mu.Lock()
 	l.failing = false // it is tried again at the end of this segment
 	l.mu.Unlock()
-	j.head, j.since = *h, 0
+	j.head.segment, j.head.trace, j.head.names, j.since = h.segment, h.trace, h.names, 0 // the rest is as it was, and the driver may read it
 	j.setLimit(size)
 }
 
@@ -458,6 +553,8 @@ func (j *Journal) AppendBinary(dst []byte) ([]byte, error) { return j.acc.Append
 // UnmarshalBinary implements [sojourn.Snapshotter]. The journal goes on with a segment that begins with what was
 // restored. If that cannot be written as a segment, the error wraps [errors.ErrUnsupported], and nothing changes.
 func (j *Journal) UnmarshalBinary(data []byte) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	if err := j.note(j.log.settle()); err != nil {
 		return err
 	}

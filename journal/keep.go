@@ -35,6 +35,10 @@ func (k keys) append(e *encoder) {
 //
 // TestKeep
 func (j *Journal) Keep(key string, data []byte) error {
+	if len(j.shadows) > 0 {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+	}
 	if j.log.failed.Load() {
 		return j.log.failure()
 	}

@@ -46,7 +46,7 @@ func newStack(order string, disk *heap) (_ *stack, err error) {
 			}
 			k.p = k.j
 		case 'S':
-			k.s, err = shadow.New(k.p, newFIFO(nil), shadow.Options{})
+			k.s, err = shadow.New(k.p, newFIFO(nil), shadow.Options{Policy: byName})
 			k.p = k.s
 		case 'F':
 			k.w = forecast.New(k.p)
@@ -299,34 +299,46 @@ func nextLife(order string, pool bool, disk *heap) error {
 	return nil
 }
 
-// After a swap, a process that makes the policy before is told so, also if that would have decided alike, and one that makes
-// the new policy goes on with it.
-func TestSwapIsSaved(t *testing.T) {
-	newShadow := func(active sojourn.Policy) *shadow.Shadow {
-		s, err := shadow.New(active, newFIFO(t), shadow.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+// byName makes the policies of tests, by name; the one without a name is FIFO.
+func byName(name string) (sojourn.Policy, error) {
+	switch name {
+	case "":
+		return newFIFO(nil), nil
+	case "fair":
+		return newFair()
+	case "unsaved":
+		p, err := newFair()
+		return calls{p}, err
 	}
-	fairly := func() sojourn.Policy { p, _ := newFair(); return p }
-	unsaved := func() sojourn.Policy { p, _ := newFair(); return calls{p} }
+	return nil, fmt.Errorf("no policy has the name %q", name)
+}
+
+// newShadow returns a shadow of FIFO.
+func newShadow(named func(string) (sojourn.Policy, error)) *shadow.Shadow {
+	s, err := shadow.New(newFIFO(nil), newFIFO(nil), shadow.Options{Policy: named})
+	must(err)
+	return s
+}
+
+// After a swap, the next process goes on with the policy that took over, with what it knows, if it can make it by its name. If not, the error says so.
+func TestSwapIsSaved(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
-		to      func() sojourn.Policy
+		to      string
 		tick    bool // after the swap
 		close   bool
 		pending bool // a segment is about to begin when the policies are swapped
 		goes    bool // the new policy goes on with what it knows
 	}{
-		{"killed", fairly, true, false, false, true},
-		{"killed at a snapshot", fairly, true, false, true, true},
-		{"closed", fairly, false, true, false, true},
-		{"closed at a snapshot", fairly, false, true, true, true},
-		{"not a Snapshotter", unsaved, true, false, false, false},
+		{"killed", "fair", true, false, false, true},
+		{"killed without another event", "fair", false, false, false, true},
+		{"killed at a snapshot", "fair", true, false, true, true},
+		{"closed", "fair", false, true, false, true},
+		{"closed at a snapshot", "fair", false, true, true, true},
+		{"not a Snapshotter", "unsaved", true, false, false, false},
 	} {
 		disk := newHeap()
-		s := newShadow(newFIFO(t))
+		s := newShadow(byName)
 		j := open(t, disk, sojourn.NewLocked(s))
 		for _, ev := range []sojourn.Event{
 			{Kind: sojourn.SlotAdded},
@@ -338,23 +350,142 @@ func TestSwapIsSaved(t *testing.T) {
 		if tc.pending {
 			must(j.Snapshot())
 		}
-		if err := s.Swap(tc.to()); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Swap(tc.to))
 		if tc.tick {
 			must(j.Observe(sojourn.Event{Kind: sojourn.Tick, At: 1}))
-			must(j.Flush())
 		}
 		if tc.close {
 			must(j.Close())
+		} else {
+			must(j.Flush())
 		}
-		if j := open(t, disk.clone(), sojourn.NewLocked(newShadow(newFIFO(t)))); j.Restored().Rebuilt == nil || j.Account().Live() != 1 {
-			t.Errorf("%s: the policy before goes on: %+v", tc.name, j.Restored())
+		named := ""
+		for segment := range journal.Inspect(disk) {
+			named = segment.Policy
 		}
-		if j := open(t, disk.clone(), newShadow(tc.to())); (j.Restored().Rebuilt == nil) != tc.goes || j.Account().Live() != 1 {
-			t.Errorf("%s: the policy that took over: %+v, want that it goes on: %v", tc.name, j.Restored(), tc.goes)
+		if named != tc.to {
+			t.Errorf("%s: the last segment is of policy %q, want %q", tc.name, named, tc.to)
+		}
+		next := newShadow(byName)
+		if j := open(t, disk.clone(), sojourn.NewLocked(next)); (j.Restored().Rebuilt == nil) != tc.goes || j.Account().Live() != 1 {
+			t.Errorf("%s: %+v, want that the policy goes on: %v", tc.name, j.Restored(), tc.goes)
+		}
+		if name, _ := next.Active(); name != tc.to {
+			t.Errorf("%s: policy %q goes on, want %q", tc.name, name, tc.to)
+		}
+		for what, named := range map[string]func(string) (sojourn.Policy, error){
+			"nobody": nil,
+			"nil":    func(string) (sojourn.Policy, error) { return nil, nil },
+			"others": func(name string) (sojourn.Policy, error) { return nil, fmt.Errorf("never heard of %s", name) },
+		} {
+			_, err := journal.Open(disk.clone(), newShadow(named), journal.Options{})
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", tc.to)) || !strings.Contains(err.Error(), "Options.Rebuild") {
+				t.Errorf("%s, and then %s makes policies: %v, want that it says what to do", tc.name, what, err)
+			}
+			forgets := newShadow(named)
+			j, err := journal.Open(disk.clone(), forgets, journal.Options{Rebuild: true})
+			if err != nil || j.Account().Live() != 1 {
+				t.Errorf("%s, and then Rebuild: %v", tc.name, err)
+			}
+			if name, _ := forgets.Active(); name != "" {
+				t.Errorf("%s, and then Rebuild: policy %q goes on", tc.name, name)
+			}
+		}
+		plain, _ := newFair() // a release has no shadow any more
+		if j := open(t, disk.clone(), plain); j.Restored().Rebuilt == nil || j.Account().Live() != 1 {
+			t.Errorf("%s: a policy without a shadow: %+v", tc.name, j.Restored())
 		}
 	}
+}
+
+// A swap back to the policy of the code is kept, and a journal that had none has the same bytes as one without names.
+func TestSwapBack(t *testing.T) {
+	disk := newHeap()
+	s := newShadow(byName)
+	j := open(t, disk, s)
+	must(j.Observe(sojourn.Event{Kind: sojourn.SlotAdded}))
+	for range 2 {
+		for _, name := range []string{"fair", "", "fair", "fair", ""} {
+			must(s.Swap(name))
+			must(j.Flush())
+			next := newShadow(byName)
+			if j := open(t, disk.clone(), next); j.Restored().Rebuilt != nil {
+				t.Errorf("%q: %v", name, j.Restored().Rebuilt)
+			}
+			if got, _ := next.Active(); got != name {
+				t.Errorf("policy %q goes on, want %q", got, name)
+			}
+		}
+	}
+	must(j.Close())
+	plain, _ := newFair()
+	if j := open(t, disk.clone(), plain); j.Account().Live() != 0 {
+		t.Error("a policy without a shadow does not go on")
+	}
+}
+
+// Swaps come from goroutines of their own, and Flush too, while the driver goes on.
+func TestSwapMeanwhile(t *testing.T) {
+	disk := &lockedHeap{heap: newHeap()}
+	s := newShadow(byName)
+	j, err := journal.Open(disk, s, journal.Options{SnapshotBytes: 2000})
+	must(err)
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				must(s.Swap([]string{"", "fair"}[i%2]))
+				must(j.Flush())
+				time.Sleep(time.Millisecond) // the driver goes on
+			}
+		})
+	}
+	now := sojourn.Time(0)
+	observe := func(ev sojourn.Event) {
+		now++
+		ev.At = now
+		must(j.Observe(ev))
+	}
+	observe(sojourn.Event{Kind: sojourn.SlotAdded})
+	for id := sojourn.JobID(1); id <= 2000; id++ {
+		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Phases: []sojourn.Phase{{Tasks: 1}}}})
+		if a, ok := j.Assign(0); ok && id%2 == 0 {
+			observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: 0}})
+		} else if ok {
+			observe(sojourn.Event{Kind: sojourn.TaskFailed, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: 0}})
+		}
+		if j.MaxJob() != id {
+			t.Fatal("MaxJob")
+		}
+	}
+	close(done)
+	all.Wait()
+	must(j.Flush())
+	live := j.Account().Live()
+	want, _ := s.Active()
+	next := newShadow(byName)
+	other := open(t, disk.heap.clone(), next)
+	if got, _ := next.Active(); got != want || other.Account().Live() != live || other.Restored().Rebuilt != nil {
+		t.Errorf("policy %q with %d jobs, %v, want %q with %d", got, other.Account().Live(), other.Restored().Rebuilt, want, live)
+	}
+}
+
+// A lockedHeap is a heap for several goroutines.
+type lockedHeap struct {
+	mu sync.Mutex
+	*heap
+}
+
+func (h *lockedHeap) Create(n uint64, b []byte) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.heap.Create(n, b)
 }
 
 // calls is a policy without optional interfaces, but for those that a shadow of FIFO wants.
@@ -380,15 +511,13 @@ func TestSwapEndsForecast(t *testing.T) {
 			must(k.p.Observe(ev))
 		}
 		must(k.foresees())
-		next, err := newFair()
-		must(err)
-		must(k.s.Swap(next))
+		must(k.s.Swap("fair"))
 		inside := strings.Index(order, "S") < strings.Index(order, "F")
 		if err := k.foresees(); errors.Is(err, forecast.ErrSwapped) != inside || !inside && err != nil {
 			t.Errorf("order %q, after a swap: %v", order, err)
 		}
-		if k.s.Swaps() != 1 {
-			t.Errorf("order %q: Swaps() = %d", order, k.s.Swaps())
+		if name, n := k.s.Active(); name != "fair" || n != 1 {
+			t.Errorf("order %q: Active() = %q, %d", order, name, n)
 		}
 	}
 }
@@ -418,14 +547,13 @@ func TestNotNew(t *testing.T) {
 			return p
 		},
 	}
-	fresh, err := shadow.New(newFIFO(t), newFIFO(t), shadow.Options{})
-	must(err)
 	for name, p := range used {
+		fresh := newShadow(func(string) (sojourn.Policy, error) { return p(), nil })
 		for wrapper, wrap := range map[string]func() error{
 			"journal.Open":         func() error { _, err := journal.Open(newHeap(), p(), journal.Options{}); return err },
 			"shadow.New":           func() error { _, err := shadow.New(p(), newFIFO(t), shadow.Options{}); return err },
 			"shadow.New's shadow":  func() error { _, err := shadow.New(newFIFO(t), p(), shadow.Options{}); return err },
-			"Swap":                 func() error { return fresh.Swap(p()) },
+			"Swap":                 func() error { return fresh.Swap("used") },
 			"account.New":          func() error { return account.New(p()).Err() },
 			"an event after New":   func() error { return account.New(p()).Observe(sojourn.Event{Kind: sojourn.Tick, At: 9}) },
 			"forecast.New in live": func() error { _, err := live.New(forecast.New(p()), live.Options{}); return err },

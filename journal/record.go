@@ -38,6 +38,7 @@ const (
 	kindAttach                      // job, and bytes that belong to it; none: no longer
 	kindKeep                        // length of a key, the key, and bytes that are kept under it; none: no longer
 	kindFollows                     // of a segment that begins with the state at the end of the one before: its number, the time, and its trace
+	kindNames                       // of policies that a swap has put in force, one for each shadow inside: the length and the name; none: there was no swap
 )
 
 // sumSize is how many bytes a checksum takes.
@@ -185,8 +186,9 @@ type head struct {
 	segment uint64
 	epoch   int64 // in Unix nanoseconds
 	maxJob  sojourn.JobID
-	name    string // of the policy
-	trace   trace  // of the records in whose place the state stands; 0: there were none
+	name    string   // of the policy
+	trace   trace    // of the records in whose place the state stands; 0: there were none
+	names   []string // of policies in force, by shadow; nil: those of the code
 }
 
 func (e *encoder) head(h *head) {
@@ -200,6 +202,14 @@ func (e *encoder) head(h *head) {
 		e.uint(uint64(h.trace))
 	}
 	e.end(at)
+	if h.names != nil {
+		at := e.begin(kindNames)
+		for _, name := range h.names {
+			e.uint(uint64(len(name)))
+			e.buf = append(e.buf, name...)
+		}
+		e.end(at)
+	}
 }
 
 // numbers appends a record of numbers.

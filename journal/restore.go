@@ -47,6 +47,7 @@ func (j *Journal) goOn(g *segment) error {
 	if g.torn {
 		j.restored.Cut = int64(len(g.data)) - g.at
 	}
+	j.head.names = j.names()
 	j.log.last, j.log.trace = j.acc.Now(), g.trace
 	j.since = g.at - g.body
 	if err := j.log.renew(g); err != nil {
@@ -71,6 +72,8 @@ func (j *Journal) restorePolicy(c chain, p sojourn.Policy) error {
 	why := error(nil)
 	if j.opts.Rebuild {
 		why = errors.New("Options.Rebuild says so")
+	} else if err := j.enforce(c[0].head.names); err != nil {
+		return err
 	} else {
 		start := c.clone()
 		if why = j.replay(c, p); why == nil || final(why) {

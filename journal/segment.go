@@ -78,6 +78,11 @@ func (g *segment) readHead() error {
 			g.head = d.head()
 			g.trace = g.head.trace
 			d.bad = d.bad || g.head.segment != g.number
+		case kind == kindNames:
+			for len(d.b) > 0 {
+				g.head.names = append(g.head.names, d.text())
+			}
+			d.bad = d.bad || len(g.head.names) == 0
 		case kind == kindFollows:
 			d.bad = d.uint() != g.number-1 || d.bad
 			d.last, g.follows = sojourn.Time(d.atMost(math.MaxInt64)), true

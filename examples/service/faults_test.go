@@ -98,7 +98,7 @@ func serveFaulty(dir string) {
 			if err != nil {
 				return nil, err
 			}
-			s, err := shadow.New(p, other, shadow.Options{})
+			s, err := shadow.New(p, other, shadow.Options{Policy: func(string) (sojourn.Policy, error) { return newPolicy() }})
 			if err == nil {
 				go swap(s, dice)
 			}
@@ -118,11 +118,7 @@ func serveFaulty(dir string) {
 func swap(s *shadow.Shadow, dice *dice) {
 	for {
 		time.Sleep(time.Duration(50+dice.below(1000)) * time.Millisecond)
-		next, err := newPolicy()
-		if err == nil {
-			err = s.Swap(next)
-		}
-		if err != nil {
+		if err := s.Swap([]string{"", "other"}[dice.below(2)]); err != nil {
 			fmt.Fprintln(os.Stderr, "swap:", err)
 		}
 	}

@@ -27,14 +27,24 @@ func main() {
 func newFIFO() (sojourn.Policy, error)    { return fifo.New(fifo.Options{}) }
 func newDefault() (sojourn.Policy, error) { return leastwork.New(leastwork.Options{}) }
 
+// byName makes the policies that may decide. A journal keeps the name, and asks for it after a restart.
+func byName(name string) (sojourn.Policy, error) {
+	switch name {
+	case "": // that of New
+		return newFIFO()
+	case "leastwork":
+		return newDefault()
+	}
+	return nil, fmt.Errorf("no policy %q", name)
+}
+
 func run(ctx context.Context, w io.Writer) error {
 	active, err1 := newFIFO()
 	candidate, err2 := newDefault()
-	next, err3 := newDefault()
-	if err := errors.Join(err1, err2, err3); err != nil {
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	s, err := shadow.New(active, candidate, shadow.Options{})
+	s, err := shadow.New(active, candidate, shadow.Options{Policy: byName})
 	if err != nil {
 		return err
 	}
@@ -54,7 +64,7 @@ func run(ctx context.Context, w io.Writer) error {
 	r := s.Report()
 	fmt.Fprintf(w, "%d starts, %d of the same job\n%v\n", r.Decisions, r.SameJob, r.First)
 	fmt.Fprintf(w, "simulated: %v, and %v under the other policy\n", p.Active.Response.Round(time.Millisecond), p.Candidate.Response.Round(time.Millisecond))
-	if err := s.Swap(next); err != nil {
+	if err := s.Swap("leastwork"); err != nil {
 		return err
 	}
 	seen = responses{}

@@ -4,7 +4,7 @@
 //
 // Tier: research.
 //
-//	s, err := shadow.New(active, candidate, shadow.Options{})
+//	s, err := shadow.New(active, candidate, shadow.Options{Policy: byName})
 //	...
 //	pool, err := live.New(s, live.Options{}) // s is a Policy that decides as active does
 //	...
@@ -12,7 +12,7 @@
 //	fmt.Println(r.SameJob, "of", r.Decisions, "starts are of the same job; the first other one:", r.First)
 //	g, err := s.Predict(ctx, newActive, newCandidate)
 //	...
-//	err = s.Swap(next) // next takes over, while jobs are live
+//	err = s.Swap("leastwork") // what byName makes of that name takes over, while jobs are live
 //
 // # What is compared
 //
@@ -39,15 +39,17 @@
 //
 // # The swap
 //
-// [Shadow.Swap] tells all facts to another policy, which must have observed nothing, and lets it
+// [Shadow.Swap] tells all facts to another policy, which Options.Policy makes of its name, and lets it
 // decide from then on. Package account says what a fact is. What a policy has learned is not one.
 //
 // What was inside of the policy before is told nothing more: a forecast there returns ErrSwapped, and an account shows what
 // was true at the swap. Put them around the shadow. Test: TestSwapEndsForecast of package journal.
 //
-// A swap lasts as long as the process. Let the next process begin with the policy that took over. A journal keeps that
-// policy's state; if the next process begins with the policy before, Restored of the journal says that it was made anew by
-// the facts. Test: TestSwapIsSaved of package journal.
+// A journal keeps the name of the policy that took over, and its state. The next process makes the shadow with the policy of its code, and
+// journal.Open exchanges that for the one of the name, by Options.Policy; so does a standby. If Options.Policy does not know the name, Open returns an error
+// that says so: let it make the policy for as long as a journal may name it, or go back to the policy of the code by Swap("") before a release that drops it.
+// A swap is durable when a Flush of the journal has returned nil after it. Without a journal it lasts as long as the process.
+// Tests: TestSwapIsSaved, TestSwapPowerLoss, TestSwapFollow of package journal.
 //
 // # In which order
 //

@@ -18,6 +18,10 @@ type Options struct {
 	// Zero means 65,536.
 	Buffer int
 
+	// Policy makes another new policy of a name, for [Shadow.Swap] and for a journal around, which goes on with the policy that took over. The empty name is that of
+	// the active policy of New. Nil means that nothing takes over.
+	Policy func(name string) (sojourn.Policy, error)
+
 	// Window is how many completed jobs are remembered for [Shadow.Predict]: the latest ones. Zero
 	// means 1,000.
 	Window int
@@ -44,6 +48,7 @@ type Shadow struct {
 	*sojourn.Locked
 	pair  *pair
 	watch *watcher
+	named func(string) (sojourn.Policy, error)
 }
 
 // New returns a Shadow of two policies that are new: nothing was reported to them. From then on both
@@ -60,26 +65,43 @@ func New(active, candidate sojourn.Policy, o Options) (*Shadow, error) {
 	if err := errors.Join(p.active.Err(), w.candidate.Err()); err != nil {
 		return nil, fmt.Errorf("shadow: %w", err)
 	}
+	p.force.Store(new(force))
 	_, p.seeks = sojourn.As[sojourn.Seeker](active)
-	return &Shadow{sojourn.NewLocked(p), p, w}, nil
+	return &Shadow{sojourn.NewLocked(p), p, w, o.Policy}, nil
 }
 
-// Swap lets another policy, which is new, take over from the active one. It is told all that is true, as
+// Swap lets another policy take over from the active one: the one that Options.Policy makes of the name. It is told all that is true, as
 // [account.Account.Rebuild] does, and decides from then on. The candidate goes on watching it. A driver that
-// sleeps learns at its next event what the other policy wants.
+// sleeps learns at its next event what the other policy wants. A journal around keeps the name: Swap is durable when a later Flush of the journal has
+// returned nil.
 //
-// Swap returns an error, and changes nothing, if the other policy does not support what is live, or
+// Swap returns an error, and changes nothing, if Options.Policy does, or if the other policy is not new, does not support what is live, or
 // names no slots worth offering while the first one did: a driver may rely on that.
-func (s *Shadow) Swap(next sojourn.Policy) (err error) {
-	if next == nil {
-		return errors.New("shadow: swap for no policy")
+func (s *Shadow) Swap(name string) error {
+	err := s.swap(name)
+	if err != nil {
+		return &swapError{name, err}
+	}
+	return nil
+}
+
+func (s *Shadow) swap(name string) (err error) {
+	if s.named == nil {
+		return errors.New("Options.Policy is nil: let it make a policy of each name")
+	}
+	next, err := s.named(name)
+	switch {
+	case err != nil:
+		return err
+	case next == nil:
+		return errors.New("Options.Policy makes no policy of that name")
 	}
 	if _, ok := sojourn.As[sojourn.Seeker](next); !ok && s.pair.seeks {
-		return fmt.Errorf("shadow: %w: a %T is no Seeker", errors.ErrUnsupported, next)
+		return fmt.Errorf("%w: a %T is no Seeker", errors.ErrUnsupported, next)
 	}
 	a := account.New(next)
 	if err := a.Err(); err != nil {
-		return fmt.Errorf("shadow: %w", err)
+		return err
 	}
 	s.Visit(func(sojourn.Policy) {
 		if err = s.pair.active.Rebuild(a); err != nil {
@@ -89,23 +111,45 @@ func (s *Shadow) Swap(next sojourn.Policy) (err error) {
 			old.Retire()
 		}
 		s.pair.active = a
-		s.pair.swaps.Add(1)
+		s.pair.force.Store(&force{name, s.pair.force.Load().swaps + 1})
 	})
 	return err
 }
 
+// A swapError says which policy cannot take over.
+type swapError struct {
+	name string
+	err  error
+}
+
+func (e *swapError) Error() string {
+	return fmt.Sprintf("shadow: the policy %q cannot take over: %v", e.name, e.err)
+}
+
+func (e *swapError) Unwrap() error { return e.err }
+
+// Active returns the name of the policy that decides, which is empty before the first Swap, and how often another one has taken over. A journal asks, so that it keeps the
+// name and saves that policy.
+func (s *Shadow) Active() (name string, swaps uint64) {
+	in := s.pair.force.Load()
+	return in.name, in.swaps
+}
+
 // A retirer wants to know that it is told nothing more.
 type retirer interface{ Retire() }
-
-// Swaps returns how often another policy has taken over. A journal asks, so that it saves the policy that decides.
-func (s *Shadow) Swaps() uint64 { return s.pair.swaps.Load() }
 
 // A pair is the active policy, and tells the watcher what happens. It is used under a lock.
 type pair struct {
 	active *account.Account
 	watch  *watcher
 	seeks  bool // the first active policy is a Seeker, and so are all after it
-	swaps  atomic.Uint64
+	force  atomic.Pointer[force]
+}
+
+// A force says which policy is in force.
+type force struct {
+	name  string
+	swaps uint64 // until it was
 }
 
 // Observe implements [sojourn.Policy].

@@ -120,20 +120,41 @@ func TestSwap(t *testing.T) {
 	histories.Set(t, max(histories.Count(t)/20, 3))
 	swaps := 0
 	sojourntest.Run(t, func() sojourn.Policy {
-		s := must(shadow.New(newFIFO(), newFIFO(), shadow.Options{}))
+		s := must(shadow.New(newFIFO(), newFIFO(), shadow.Options{Policy: byName}))
 		return &swapping{s: s, t: t, swaps: &swaps}
 	}, sojourntest.Options{})
 	if swaps < 100 {
 		t.Errorf("%d swaps", swaps)
 	}
 
-	s := must(shadow.New(newFIFO(), newFIFO(), shadow.Options{}))
-	if err := s.Swap(bare{newFIFO()}); !errors.Is(err, errors.ErrUnsupported) {
+	s := must(shadow.New(newFIFO(), newFIFO(), shadow.Options{Policy: byName}))
+	if err := s.Swap("bare"); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a policy that is no Seeker takes over from one that is: %v", err)
 	}
-	if err := s.Swap(nil); err == nil {
-		t.Error("no policy takes over")
+	for _, name := range []string{"none", "a\nb"} {
+		if err := s.Swap(name); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("policy %q takes over: %v", name, err)
+		}
 	}
+	if err := must(shadow.New(newFIFO(), newFIFO(), shadow.Options{})).Swap(""); err == nil || !strings.Contains(err.Error(), "Options.Policy") {
+		t.Errorf("nothing makes a policy: %v", err)
+	}
+	if name, n := s.Active(); name != "" || n != 0 {
+		t.Errorf("after swaps that failed, %q is active, after %d swaps", name, n)
+	}
+}
+
+// byName makes policies.
+func byName(name string) (sojourn.Policy, error) {
+	switch name {
+	case "":
+		return newFIFO(), nil
+	case "leastwork":
+		return candidates["leastwork"](), nil
+	case "bare":
+		return bare{newFIFO()}, nil
+	}
+	return nil, nil
 }
 
 // bare hides all but the two methods.
@@ -156,7 +177,7 @@ func (s *swapping) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 func (s *swapping) Observe(ev sojourn.Event) error {
 	err := s.s.Inside().Observe(ev)
 	if s.calls++; err == nil && s.calls%3 == 0 && s.calls < 300 { // the law that ends allocate nothing has more calls
-		switch err := s.s.Swap(newFIFO()); {
+		switch err := s.s.Swap(""); {
 		case err == nil:
 			*s.swaps++
 		case !strings.Contains(err.Error(), "more than"): // numbers of attempts that no event can tell
@@ -168,7 +189,7 @@ func (s *swapping) Observe(ev sojourn.Event) error {
 
 // After a swap, the other policy decides.
 func TestSwapDecides(t *testing.T) {
-	s := must(shadow.New(newFIFO(), newFIFO(), shadow.Options{}))
+	s := must(shadow.New(newFIFO(), newFIFO(), shadow.Options{Policy: byName}))
 	d := must(driver.New(s, driver.Options{Now: func() sojourn.Time { return 0 }, Preempt: -1}))
 	for _, ev := range twoJobs() {
 		if err := d.Observe(ev); err != nil {
@@ -176,7 +197,7 @@ func TestSwapDecides(t *testing.T) {
 		}
 	}
 	e, _ := sojourn.As[sojourn.Explainer](s)
-	if err := s.Swap(candidates["leastwork"]()); err != nil {
+	if err := s.Swap("leastwork"); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 3, Phases: []sojourn.Phase{{Tasks: 1, Estimate: time.Minute}}}}); err != nil {
