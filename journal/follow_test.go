@@ -343,6 +343,12 @@ func (p backward) reset() {
 	})
 }
 
+func (p backward) header() snapshot.Header { return snapshot.Header{Policy: "backward", Version: 1} }
+
+func (p backward) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) { p.Save(w, nil) })
+}
+
 func (p backward) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p.inOrder, data, p.header(), p.reset, func(r *snapshot.Reader) { p.Restore(r, nil) })
 }
