@@ -61,7 +61,7 @@ func (s *snap) chart(title string, of func(part) int, all func(*sample) int, lea
 	sum, tenants := map[*who]int{}, []*who{}
 	for i := range points {
 		for _, p := range points[i].of {
-			if p.who != nil && of(p) > 0 {
+			if p.who != nil && p.number >= 0 && of(p) > 0 { // several tenants are among the others
 				if sum[p.who] == 0 {
 					tenants = append(tenants, p.who)
 				}
@@ -155,11 +155,7 @@ func (s *snap) chart(title string, of func(part) int, all func(*sample) int, lea
 		at += lineHeight
 	}
 	for _, l := range labels {
-		text := l.text
-		if r := []rune(text); len(r) > 12 {
-			text = string(r[:11]) + "…"
-		}
-		fmt.Fprintf(&b, `<text class="end %s" x="%d" y="%.1f">%s</text>`, l.class, plotRight+5, l.y, template.HTMLEscapeString(text))
+		fmt.Fprintf(&b, `<text class="end %s" x="%d" y="%.1f">%s</text>`, l.class, plotRight+5, l.y, template.HTMLEscapeString(narrow(l.text)))
 	}
 	for i := 0; i <= 4; i++ {
 		at := s.now.Add(-samples * sampleEvery / 4 * time.Duration(4-i))
@@ -180,6 +176,39 @@ func (s *snap) chart(title string, of func(part) int, all func(*sample) int, lea
 		c.Rows = append(c.Rows, row)
 	}
 	return c
+}
+
+// narrow shortens a name in the middle, since names often differ at their ends: to the width of 12 common letters.
+func narrow(name string) string {
+	const most = 12
+	wide := func(r rune) float64 {
+		switch {
+		case r >= 0x1100 || r == 'W' || r == 'M' || r == '@':
+			return 2
+		case r > 0x7f || unicode.IsUpper(r) || r == 'w' || r == 'm':
+			return 1.4
+		}
+		return 1
+	}
+	list, sum := []rune(name), 0.0
+	for _, r := range list {
+		sum += wide(r)
+	}
+	if sum <= most {
+		return name
+	}
+	from, to, left := 0, len(list), most-1.0
+	for { // a letter of the beginning, then one of the end
+		if left -= wide(list[from]); left < 0 {
+			break
+		}
+		from++
+		if left -= wide(list[to-1]); left < 0 {
+			break
+		}
+		to--
+	}
+	return string(list[:from]) + "…" + string(list[to:])
 }
 
 // present is the sample of now.

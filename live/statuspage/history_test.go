@@ -322,7 +322,7 @@ func TestSentence(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Minute)
-		if got := says(); !strings.Contains(got, "web waits 5 min behind its own tasks: it has 6 of 6 slots, its share, and 194 tasks wait. etl is paused, and 3 tasks of it wait.") {
+		if got := says(); !strings.Contains(got, "web waits 5 min behind its own tasks: it has 6 of 6 slots, its share, and 194 tasks wait. etl is paused, and 3 tasks of it wait, the oldest for 23 min.") {
 			t.Errorf("etl is paused: %s", got)
 		}
 	})
@@ -349,7 +349,7 @@ func TestSentencesOfFloods(t *testing.T) {
 		}, nil, "web runs 4 tasks, its limit, and 988 tasks of it wait. A higher limit would help it. 4 of 8 slots are busy, and no job waits for others."},
 		{"a limit of jobs", func() (sojourn.Policy, error) {
 			return fair.New(fair.Options{Pools: map[string]fair.Pool{"etl": {MaxJobs: 1}, "web": {Max: fair.Slots{0: 4}}}})
-		}, []string{"etl", "etl"}, "etl runs 1 job, its limit, and 2 tasks of it wait. A higher limit would help it. 6 of 8 slots are busy, and no job waits longer than 10 min."},
+		}, []string{"etl", "etl"}, "etl runs 1 job, its limit, and 2 tasks of it wait, the oldest for 10 min. A higher limit would help it. web is at its limit, too. 6 of 8 slots are busy, and no job waits for others."},
 		{"one of two classes", func() (sojourn.Policy, error) { return fair.New(fair.Options{}) }, []string{"etl/gpu", "research/gpu", "etl"},
 			"etl waits 10 min, and so does research: web holds 2 of 2 slots of class 1, 1.3 above its share since 00:03, most of them in job 2. etl has 0 of the 0.7 it is entitled to. What would help: a limit for web, or more slots of class 1. "},
 		{"itself", func() (sojourn.Policy, error) { return fair.New(fair.Options{}) }, []string{"web"},

@@ -1,10 +1,12 @@
 package statuspage
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -98,7 +100,9 @@ func (y *saying) waits(s *snap, slots int) {
 	if s.stuck.id != 0 && slots > 0 {
 		y.Kind = "waits"
 		y.Parts = append(y.Parts, words{Text: fmt.Sprint("Job ", s.stuck.id), Job: s.stuck.id})
-		y.add(" cannot go on: %s. ", s.stuck.err)
+		if y.add(" cannot go on: %s. ", s.stuck.err); s.stuck.end > 0 {
+			y.add("Nothing of it has run since %s. ", s.clock(s.stuck.end))
+		}
 	}
 	free := 0
 	for _, x := range s.st.Slots {
@@ -106,19 +110,15 @@ func (y *saying) waits(s *snap, slots int) {
 			free++
 		}
 	}
-	aside, even, long := "", s.even(), []*row(nil) // who waits long
+	even, long, back := s.even(), []*row(nil), []*row(nil) // who waits long, and whom a limit or a pause holds back
 	for i := range s.tenants {
 		switch t := &s.tenants[i]; {
 		case t.Waiting == 0:
-		case t.Paused:
-			aside = fmt.Sprintf("%s is paused, and %s. ", short40(t.name), verb(t.Waiting, "task of it waits", "tasks of it wait"))
-		case t.full(s.classes) != "":
-			if aside = fmt.Sprintf("%s runs %s, its limit, and %s. ", short40(t.name), t.full(s.classes), verb(t.Waiting, "task of it waits", "tasks of it wait")); free > 0 {
-				aside += "A higher limit would help it. "
-			}
+		case t.Paused || t.full(s.classes) != "":
+			back = append(back, t)
 		case t.oldestJob == 0:
 		default:
-			if poor == nil || t.poorer(poor, even) {
+			if poor == nil || poor.number < 0 && t.oldest >= longWait || t.number >= 0 && t.poorer(poor, even) {
 				poor = t
 			}
 			if t.oldest >= longWait {
@@ -129,10 +129,11 @@ func (y *saying) waits(s *snap, slots int) {
 	switch {
 	case slots == 0:
 		y.Kind = "waits"
-		y.add("There are no slots, so nothing runs: the program must add some.")
+		y.bold("There are no slots, so nothing runs")
+		y.add("%s, and %s: the program must add some.", s.nothingSince(), verb(s.all.Waiting, "task waits", "tasks wait"))
 		return
 	case poor == nil || poor.oldest < longWait:
-		y.quiet(s, aside, slots)
+		y.quiet(s, poor, back, free)
 		return
 	}
 	y.Kind = "waits"
@@ -156,19 +157,29 @@ func (y *saying) waits(s *snap, slots int) {
 			}
 		}
 	}
+	if rich != nil && 4*rich.Busy < slots { // nobody floods: there are many
+		rich = nil
+	}
 	alone := ""
-	y.bold(short40(poor.name) + " waits " + span4(poor.oldest))
+	waits := " waits "
+	if poor.number < 0 {
+		waits = " wait "
+	}
+	y.bold(short40(poor.name) + waits + span4(poor.oldest))
 	long = slices.DeleteFunc(long, func(t *row) bool { // who waits for slots of another class
 		c, ok := oneClass(t.needs)
 		d, all := oneClass(poor.needs)
 		return ok && all && c != d
 	})
-	switch too := slices.DeleteFunc(long, func(t *row) bool { return t.number == poor.number || rich != nil && t.number == rich.number }); {
-	case len(too) == 1:
+	too := slices.DeleteFunc(long, func(t *row) bool { return t.number == poor.number || rich != nil && t.number == rich.number })
+	switch {
+	case len(too) == 1 && too[0].number >= 0:
 		y.add(", and so does %s", short40(too[0].name))
+	case slices.ContainsFunc(too, func(t *row) bool { return t.number < 0 }): // of which a row is the sum
+		y.add(", and so do more than %s other tenants", count(len(too)))
 	case len(too) > 1:
-		y.add(", and so do %d other tenants", len(too))
-	case rich == nil && free == 0 && aside == "":
+		y.add(", and so do %s other tenants", count(len(too)))
+	case rich == nil && free == 0 && len(back) == 0:
 		alone = " Nobody else waits long."
 	}
 	job := func(what string, id sojourn.JobID) { y.Parts = append(y.Parts, words{Text: what, Job: id}) }
@@ -177,6 +188,11 @@ func (y *saying) waits(s *snap, slots int) {
 		y.add(" though %s free: ", verb(free, "slot"+kind+" is", "slots"+kind+" are"))
 		job(fmt.Sprint("job ", poor.oldestJob), poor.oldestJob)
 		y.add(" says why. ")
+	case rich == nil && len(too) > 0:
+		most := slices.MaxFunc(s.tenants, func(a, b row) int { return cmp.Compare(a.Busy, b.Busy) })
+		y.add(": ")
+		y.bold(fmt.Sprintf("all %s are busy, and nobody has more than %d", verb(slots, "slot"+kind, "slots"+kind), most.Busy))
+		y.add(". ")
 	case rich == nil:
 		y.add(" behind its own tasks: it has %d of %d slots%s", poor.Busy, slots, kind)
 		switch over := float64(poor.Busy) - poor.entitled; {
@@ -212,7 +228,7 @@ func (y *saying) waits(s *snap, slots int) {
 			y.add("%s has %d of the %s it is entitled to. ", short40(poor.name), poor.Busy, number(poor.entitled))
 		}
 	}
-	y.add("%s", aside)
+	y.heldBack(s, back, free)
 	switch {
 	case free > 0:
 	case rich == nil:
@@ -351,26 +367,102 @@ func (y *saying) help(s *snap, text string, slots int, foreseen bool) {
 	y.Parts = append(y.Parts, words{Text: fmt.Sprintf("What if there were %s?", verb(more, "slot more", "slots more")), To: template.URL(fmt.Sprint("slots=", more))})
 }
 
-// quiet says that nobody waits long.
-func (y *saying) quiet(s *snap, aside string, slots int) {
+// nothingSince says since when nothing runs: "" if that is not known.
+func (s *snap) nothingSince() string {
+	at, whole := s.now, true
+	for i := len(s.hour) - 1; i >= 0 && whole; i-- {
+		if whole = s.hour[i].running == 0; whole {
+			at = s.hour[i].at
+		}
+	}
+	switch {
+	case at == s.now || s.polled:
+		return ""
+	case whole && len(s.hour) == samples:
+		return " for more than an hour"
+	}
+	return " since " + s.clock(at)
+}
+
+// heldBack says who waits though it is not for others: the one that does so longest.
+func (y *saying) heldBack(s *snap, back []*row, free int) {
+	if len(back) == 0 {
+		return
+	}
+	t := slices.MaxFunc(back, func(a, b *row) int { return cmp.Or(cmp.Compare(a.oldest, b.oldest), cmp.Compare(a.Waiting, b.Waiting)) })
+	is, helps := " is paused", "To resume it would help. "
+	if !t.Paused {
+		is, helps = fmt.Sprintf(" runs %s, its limit", t.full(s.classes)), "A higher limit would help it. "
+	}
+	y.bold(short40(t.name) + is)
+	if y.add(", and %s", verb(t.Waiting, "task of it waits", "tasks of it wait")); t.oldestJob != 0 && t.oldest >= longWait {
+		y.add(", the oldest for %s", span4(t.oldest))
+	}
+	if y.add(". "); free > 0 {
+		y.add("%s", helps)
+	}
+	switch n := len(back) - 1; {
+	case n == 1:
+		for _, u := range back {
+			if u != t && u.Paused {
+				y.add("%s is paused, too. ", short40(u.name))
+			} else if u != t {
+				y.add("%s is at its limit, too. ", short40(u.name))
+			}
+		}
+	case n > 1:
+		y.add("%d other tenants are paused or at their limits, too. ", n)
+	}
+}
+
+// quiet says that nobody waits long for others. The one that waits longest for them is poor, nil if there is none.
+func (y *saying) quiet(s *snap, poor *row, back []*row, free int) {
 	late, failing := s.all.Late+s.void, s.all.Failing
-	if aside == "" && late == 0 && failing == 0 {
+	fails := func() {
+		if failing == 0 {
+			return
+		}
+		y.Parts = append(y.Parts, words{Text: verb(failing, "job has tasks", "jobs have tasks") + " that failed", To: "state=failing"})
+		if s.bad.err != "" {
+			y.add(", the last at %s: %s", s.clock(s.bad.end), clipped(s.bad.err, 120))
+		}
+		y.add(". ")
+	}
+	if len(back) == 0 && late == 0 && failing == 0 && s.all.Failed == 0 && s.stuck.id == 0 {
 		y.add("All is well: ")
 	}
-	y.add("%s", aside)
-	if s.all.oldestJob == 0 || s.all.oldest < time.Second {
-		y.add("%d of %d slots are busy, and no job waits for others.", s.all.Busy, slots)
-	} else {
-		y.add("%d of %d slots are busy, and no job waits longer than %s.", s.all.Busy, slots, span4(s.all.oldest))
+	mostly := 2*failing > s.all.Live
+	if mostly {
+		fails()
 	}
-	if late > 0 || failing > 0 {
+	y.heldBack(s, back, free)
+	y.add("%s of %s slots are busy, and no ", count(s.all.Busy), count(len(s.st.Slots)))
+	switch {
+	case poor == nil || poor.oldest < time.Second:
+		y.add("job waits for others.")
+	case len(back) > 0:
+		y.add("other job waits longer than %s.", span4(poor.oldest))
+	default:
+		y.add("job waits longer than %s.", span4(poor.oldest))
+	}
+	if late > 0 || failing > 0 || slices.ContainsFunc(back, func(t *row) bool { return t.Paused || t.oldest >= longWait }) {
 		y.Kind = "waits"
 	}
 	if late > 0 {
 		y.Parts = append(y.Parts, words{Text: " " + verb(late, "job is", "jobs are") + " late.", To: "state=late"})
 	}
-	if failing > 0 {
-		y.Parts = append(y.Parts, words{Text: " " + verb(failing, "job has tasks", "jobs have tasks") + " that failed.", To: "state=failing"})
+	if failing > 0 && !mostly {
+		y.add(" ")
+		fails()
+	}
+	if n := s.all.Failed; n > 0 && failing == 0 {
+		y.Parts = append(y.Parts, words{Text: " " + verb(n, "job has", "jobs have") + " failed in the last hour", To: "state=ended"})
+		if s.dead.id != 0 {
+			y.add(", the last at %s: %s", s.clock(s.dead.end), clipped(s.dead.err, 120))
+		}
+		if y.add("."); 2*n > s.all.Ended {
+			y.Kind = "waits"
+		}
 	}
 }
 
@@ -463,8 +555,11 @@ func span4(d time.Duration) string {
 	return fmt.Sprintf("%d d %d h", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
-// number writes a number of slots: "10", "10.7".
+// number writes a number of slots: "10", "10.7", "0.006".
 func number(x float64) string {
+	if x > 0 && x < 0.095 {
+		return strconv.FormatFloat(x, 'g', 1, 64)
+	}
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0")
 }
 

@@ -85,7 +85,7 @@ type card struct{ Number, What, More, Kind string }
 // A tenantLine is a row of the tenants' table.
 type tenantLine struct {
 	tenantModel
-	Name, Pool, Sign        string
+	Name, Brief, Pool, Sign string
 	Colour                  int
 	Query                   template.URL
 	Weight, Share, Word     string
@@ -452,7 +452,7 @@ func (s *snap) byClass() string {
 // tenantLine returns the row of a tenant. Bars are in parts of all slots.
 func (s *snap) tenantLine(t *row, signs map[int]string) tenantLine {
 	slots := float64(max(1, len(s.st.Slots), s.all.Busy))
-	out := tenantLine{tenantModel: t.tenantModel, Name: shown(t.name), Pool: t.key, Sign: signs[t.number], Colour: colour(t.number), Bar: 100 * float64(t.Busy) / slots, Several: t.number < 0,
+	out := tenantLine{tenantModel: t.tenantModel, Name: shown(t.name), Brief: short40(t.name), Pool: t.key, Sign: signs[t.number], Colour: colour(t.number), Bar: 100 * float64(t.Busy) / slots, Several: t.number < 0,
 		Query: filter{State: "all", Pool: t.key, Page: 1, Size: 50}.query()}
 	if t.Weight > 0 {
 		out.Weight = number(t.Weight)

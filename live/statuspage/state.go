@@ -55,7 +55,9 @@ type snap struct {
 	holds   map[int]map[sojourn.JobID]int // slots, by the number of a tenant and the job
 	classes []sojourn.Class               // of the slots
 	parts   map[sojourn.Class]*snap       // what this would be without slots of other classes, if there are several
-	stuck   gone                          // a job that cannot go on, and why
+	stuck   gone                          // a job that cannot go on, why, and since when nothing of it runs
+	bad     span                          // the last attempt that has failed
+	dead    gone                          // the last job that has failed
 }
 
 // A row is what is known of a tenant.
@@ -124,9 +126,6 @@ func (b *board) take() *snap {
 	}
 	s.void = b.rec.timely(s.broken)
 	b.shares(s)
-	if n := len(s.tenants) - mostRows; n > 0 {
-		s.cut, s.tenants = n, s.tenants[:mostRows]
-	}
 	if n := len(s.classes); n > 1 && n <= inSample && !s.polled { // whoever polls does not know classes of jobs
 		s.parts = map[sojourn.Class]*snap{}
 		for _, c := range s.classes {
@@ -134,6 +133,9 @@ func (b *board) take() *snap {
 		}
 	}
 	s.says = s.say()
+	if n := len(s.tenants) - mostRows; n > 0 {
+		s.cut, s.tenants = n, s.tenants[:mostRows]
+	}
 	return s
 }
 
@@ -189,9 +191,13 @@ func (s *snap) lookAt(r *Recorder) {
 	}
 	for _, id := range r.stuck {
 		if j := r.jobs.get(id); j != nil && s.stuck.id == 0 {
-			s.stuck = gone{id: id, err: j.bad.stuck}
+			if s.stuck = (gone{id: id, err: j.bad.stuck}); j.idle() {
+				s.stuck.end = j.times[since]
+			}
 		}
 	}
+	r.bad.each(func(x *span) { s.bad = *x })
+	r.failed.each(func(x *gone) { s.dead = *x })
 	for _, ended := range []*ring[gone]{&r.ended, &r.failed} {
 		ended.each(func(g *gone) {
 			if s.last.id == 0 || g.end >= s.last.end {

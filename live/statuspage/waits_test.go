@@ -415,3 +415,96 @@ func TestDroppedReleaseAndSequence(t *testing.T) {
 		}
 	})
 }
+
+// The sentence says what is wrong, since when, and what would help, where nobody floods.
+func TestSentencesOfTroubles(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(t *testing.T, p *live.Pool)
+		want string // after ten minutes
+	}{
+		{"paused and forgotten", func(t *testing.T, p *live.Pool) {
+			for _, name := range []string{"etl", "research"} {
+				if err := p.ChangePool(name, func(n *sojourn.Pool) { n.Paused = true }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			submit(t, p, "nightly", "etl", 8, lasts(time.Hour))
+			time.Sleep(time.Minute)
+			submit(t, p, "eval", "research", 8, lasts(time.Hour))
+		}, "etl is paused, and 8 tasks of it wait, the oldest for 11 min. To resume it would help. research is paused, too. 0 of 4 slots are busy, and no job waits for others."},
+		{"no slots are left", func(t *testing.T, p *live.Pool) {
+			submit(t, p, "nightly", "etl", 8, lasts(time.Hour))
+			time.Sleep(time.Minute)
+			for _, s := range p.Status().Slots {
+				if err := p.Remove(s.Slot.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, "There are no slots, so nothing runs since 00:01:10, and 8 tasks wait: the program must add some."},
+		{"all flood", func(t *testing.T, p *live.Pool) {
+			submit(t, p, "first", "e", 4, lasts(time.Second))
+			for _, name := range []string{"a", "b", "c", "d"} {
+				submit(t, p, "mail", name, 100, lasts(time.Hour))
+			}
+			for _, name := range []string{"a", "b", "c", "d"} { // of which nothing runs
+				submit(t, p, "more", name, 100, lasts(time.Hour))
+			}
+		}, "a waits 10 min, and so do 3 other tenants: all 4 slots are busy, and nobody has more than 1. More slots would help, or fewer tasks. What if there were 1 slot more?"},
+		{"many tenants", func(t *testing.T, p *live.Pool) {
+			for i := range 1500 {
+				submit(t, p, "", fmt.Sprint("customer-", i), 2, lasts(time.Hour))
+			}
+			if err := p.SetSlots(9, sojourn.Slot{}); err != nil {
+				t.Fatal(err)
+			}
+		}, "customer-7 waits 10 min, and so do more than 993 other tenants: all 9 slots are busy, and nobody has more than 2. More slots would help, or fewer tasks. What if there were 1 slot more?"},
+		{"all have failed", func(t *testing.T, p *live.Pool) {
+			for i := range 6 {
+				submit(t, p, "load", "etl", 1, func(context.Context, live.Task) error {
+					time.Sleep(time.Duration(i) * time.Second)
+					return errors.New("connection refused\nat line 7")
+				})
+			}
+			submit(t, p, "page", "web", 1, lasts(time.Hour))
+		}, "1 of 4 slots are busy, and no job waits for others. 6 jobs have failed in the last hour, the last at 00:03:17: live: task 6/0/0 failed, attempt 3: connection refused."},
+		{"everything fails", func(t *testing.T, p *live.Pool) {
+			for i := range 6 {
+				_, err := p.Submit(t.Context(), live.Job{Pool: "etl", Retry: &live.Retry{Attempts: 3, Backoff: time.Hour, MaxBackoff: time.Hour}, Phases: []live.Phase{{Tasks: 1, Run: func(context.Context, live.Task) error {
+					time.Sleep(time.Duration(i) * time.Second)
+					return errors.New("connection refused\nat line 7")
+				}}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			submit(t, p, "page", "web", 1, lasts(time.Hour))
+		}, "6 jobs have tasks that failed, the last at 00:00:07: connection refused. 1 of 4 slots are busy, and no job waits for others."},
+		{"it fits nowhere", func(t *testing.T, p *live.Pool) {
+			time.Sleep(time.Minute)
+			if _, err := p.Submit(t.Context(), live.Job{Pool: "research", Phases: []live.Phase{{Tasks: 4, Class: 64, Run: lasts(time.Hour)}}}); err != nil {
+				t.Fatal(err)
+			}
+			submit(t, p, "page", "web", 1, lasts(time.Hour))
+		}, "Job 1 cannot go on: live: no slots of a class that the job needs: class 64. Nothing of it has run since 00:01:00. 1 of 4 slots are busy, and no job waits for others."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pooled(t, 4, nil, func(t *testing.T, p *live.Pool, _ *statuspage.Recorder, h http.Handler) {
+				c.do(t, p)
+				time.Sleep(10 * time.Minute)
+				if got := strings.TrimSpace(pageOf(t, h, "").Says); got != c.want {
+					t.Errorf("got  %s\nwant %s", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// Names in charts are shortened in the middle, and fit whatever their letters are.
+func TestNarrow(t *testing.T) {
+	for name, want := range map[string]string{"web": "web", "eleven char": "eleven char", "customer-0007": "custo…-0007", strings.Repeat("W", 300): "WWW…WW", "\u0421\u0431\u043e\u0440\u043a\u0430 \u0434\u043e\u043a\u0443\u043c": "\u0421\u0431\u043e\u0440…\u043a\u0443\u043c"} {
+		if got := statuspage.Narrow(name); got != want {
+			t.Errorf("%.20s is %s, want %s", name, got, want)
+		}
+	}
+}
