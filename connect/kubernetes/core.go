@@ -132,6 +132,7 @@ type pod struct {
 	orphan    bool           // in orphans
 
 	listed bool         // in listed of the core
+	sized  bool         // likewise
 	marked bool         // its condition says that it waits
 	due    sojourn.Time // when it may get the next event, unless it says the same again
 	said   string       // the gist of the last one

@@ -174,13 +174,9 @@ func (c *core) giveBack(j *job) {
 	g := &c.gangs
 	delete(g.trying, j)
 	for _, p := range g.picks[j] {
-		if p.state != picked { // it has ended, or somebody else has bound it
-			continue
+		if p.state == picked { // otherwise it has ended, or somebody else has bound it
+			c.putBack(p)
 		}
-		c.refuse(p)
-		p.state = waiting
-		p.task.waiting = slices.Insert(p.task.waiting, 0, p)
-		c.touch(p.task)
 	}
 	delete(g.picks, j)
 	for _, t := range j.tasks {
@@ -188,9 +184,22 @@ func (c *core) giveBack(j *job) {
 	}
 	for i := range j.spec.Phases[0].Tasks {
 		if t := j.tasks[uint32(i)]; t != nil && t.run == nil {
-			if now, _ := c.truth.Task(t.id); now == account.Pending {
-				c.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: t.id})
-			}
+			c.rest(t)
 		}
+	}
+}
+
+// putBack takes its place from a pod of a gang, which waits again.
+func (c *core) putBack(p *pod) {
+	c.refuse(p)
+	p.state = waiting
+	p.task.waiting = slices.Insert(p.task.waiting, 0, p)
+	c.touch(p.task)
+}
+
+// rest holds a task of a gang that is ready.
+func (c *core) rest(t *task) {
+	if now, _ := c.truth.Task(t.id); now == account.Pending {
+		c.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: t.id})
 	}
 }

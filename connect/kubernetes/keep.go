@@ -41,7 +41,7 @@ func (c *core) keep() time.Duration {
 	}
 	if g.kept != nil {
 		if c.fill(g.kept); g.kept != nil {
-			return g.keeping.Add(g.limit).Sub(now)
+			return min(g.keeping.Add(g.limit).Sub(now), c.backfill(g.kept))
 		}
 	}
 	return driver.Never
@@ -110,14 +110,15 @@ func (c *core) fill(j *job) {
 		if !ok {
 			return
 		}
-		c.occupy(j, p, slot)
+		c.occupy(p, slot)
+		c.pick(j, p)
 	}
 	c.gangs.kept = nil
 	c.commit(j)
 }
 
-// occupy tells the policy that a pod of a gang has a place.
-func (c *core) occupy(j *job, p *pod, slot sojourn.SlotID) {
+// occupy tells the policy that a pod has a place.
+func (c *core) occupy(p *pod, slot sojourn.SlotID) {
 	t := p.task
 	now, last := c.truth.Task(t.id)
 	if now == account.Held {
@@ -129,7 +130,6 @@ func (c *core) occupy(j *job, p *pod, slot sojourn.SlotID) {
 		c.started(a)
 	}
 	c.assign(p, a)
-	c.pick(j, p)
 }
 
 // freeFor returns a free slot on a node that suits a pod.
@@ -181,11 +181,5 @@ func (c *places) holds(n *node, p *pod) int {
 	if c.shapes == nil {
 		return len(n.classes[p.class].slots)
 	}
-	count, room := int64(plenty), c.roomOf(n)
-	for i, need := range c.shapes.forms[p.class] {
-		if need > 0 {
-			count = min(count, room[i]/need)
-		}
-	}
-	return int(min(count, sojourn.MaxSlots))
+	return int(min(fitting(c.roomOf(n), c.shapes.forms[p.class]), sojourn.MaxSlots))
 }

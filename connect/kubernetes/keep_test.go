@@ -150,7 +150,8 @@ func TestGangKeptThroughChanges(t *testing.T) {
 						waits[p.UID] = true
 					}
 				case 1, 2:
-					waits[w.newPod(one).UID] = true
+					size := time.Duration(rapid.IntRange(0, 9).Draw(t, "size")) * time.Second
+					waits[w.newSized("d", size, one).UID] = true
 				case 3: // a pod of a gang is deleted, and another one comes
 					if len(waiting) > 0 {
 						p := w.pods[rapid.SampledFrom(waiting).Draw(t, "deleted")]

@@ -33,6 +33,7 @@ type workload struct {
 	marks  bool   // pods that wait say so by their condition
 	words  int    // the most events a second that say why pods wait
 	listed []*pod // pods that wait, and some that did: the next one to look at is in front
+	sized  []*pod // likewise: those of which backfill looks whether they are short
 }
 
 // pod hears of a pod, in whatever state.
@@ -71,6 +72,7 @@ func (c *workload) pod(o *corev1.Pod) {
 		p.task.blocked = false // it may have other demands
 		c.sync(p.task)
 		c.listen(p)
+		c.awaits(p)
 		c.doubt(p)
 	}
 	switch {

@@ -116,8 +116,16 @@ func (w *stage) setNode(name string, slots int, change func(*corev1.Node)) {
 func (w *stage) newPod(change func(*corev1.PodSpec)) *corev1.Pod { return w.newPodIn("d", change) }
 
 func (w *stage) newPodIn(space string, change func(*corev1.PodSpec)) *corev1.Pod {
+	return w.newSized(space, 0, change)
+}
+
+// newSized adds a pod that says how long it takes, unless that is 0.
+func (w *stage) newSized(space string, size time.Duration, change func(*corev1.PodSpec)) *corev1.Pod {
 	uid := types.UID(fmt.Sprintf("u%06d", len(w.pods)))
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: string(uid), Namespace: space, UID: uid, Annotations: map[string]string{}}, Spec: template(1)}
+	if size > 0 {
+		p.Annotations[Size] = size.String()
+	}
 	if change != nil {
 		change(&p.Spec)
 	}
