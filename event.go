@@ -163,7 +163,7 @@ func (k EventKind) String() string {
 //	                                              refused again and again does not keep others waiting for ever
 //	TaskFailed with CausePreempted   never        the slot was taken for another job
 //	TaskFailed with CauseSlotLost    never        the cluster has lost the work, not the job
-//	TaskFailed with CauseTask        later        when the next attempt of the job ends that is not lost:
+//	TaskFailed with CauseTask        later        when the next attempt of the job ends that is not lost, or the job:
 //	                                              a retry keeps the place of its job, and a job that fails
 //	                                              again and again does not keep others waiting for ever
 //

@@ -53,7 +53,8 @@
 //   - A pool that declines slots, or waits for locality, keeps its tag: when it takes slots again, it gets what it let pass before
 //     others get anything, however much that is (TestPoolThatDeclinedIsServedFirst).
 //   - Lost work is not charged: a job whose attempt was preempted, refused, or lost with its slot stands where it stood, in its pool and its pool among others. A job
-//     whose attempt failed does so once, and is charged when its next attempt has ended: see [sojourn.Cause] (TestConformance).
+//     whose attempt failed does so once, and is charged when its next attempt has ended: see [sojourn.Cause] (TestConformance). If the job ends before that, its pools
+//     are charged then, so that who sends jobs that fail once each has no more than a share (TestFailuresHaveAShare).
 //   - No preemption back and forth: a task is never killed if its pool, or a pool around it that does not contain the claiming pool, would then be below its
 //     share or minimum. So without arrivals, ends and changes of slots, killing comes to an end (TestNoPreemptionBackAndForth).
 //   - With the default Ties and one slot, a job that waits is never passed by a job of its pool that comes later (TestNewcomersDoNotPass). If jobs have one
@@ -68,6 +69,9 @@
 //
 //   - A pool that is served for its minimum is charged for it, and gets more only when it is its turn by tag. One with a minimum leaves no debt. A pool at a limit
 //     counts as one that has nothing to start.
+//   - With Places, a gang may be wider than what its pool lacks to its minimum. The pool then holds more, and others may lack as much to theirs for ever. Pools at the top hold
+//     theirs if the minimums, and a gang more less one place for each of these pools, fit together (TestGangsHoldTheirMinimums). A pool within a pool may lack some even then: what runs beside it
+//     counts for the minimum of the pool around.
 //   - Jobs that stand beside pools have no tags: between a job and a pool r/w decides, also if there are more of them than slots. The pools keep their
 //     bound among each other.
 //   - With the order Running, a sibling that runs nothing is passed over at most n-1 times by n that always have tasks (TestPoolWithoutTasksIsServedAfterItsSiblings), but not if minimums add up to more

@@ -207,6 +207,9 @@ func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) 
 	if p.ties == LeastWork {
 		p.countWork(ev, c.Job)
 	}
+	if c.Ended {
+		p.settleOwed(c.Job)
+	}
 	if c.Job.Data.pool.joint {
 		p.updateAll(c.Job, c.Ended)
 	} else {

@@ -432,3 +432,34 @@ func TestGangsInTreesWithMaximums(t *testing.T) {
 	})
 	t.Logf("%.2f of the bound at most", worst)
 }
+
+// Pools at the top hold their minimums of places at any time, after the first second, if the minimums and the widest gangs fit together: each pool with a minimum may hold one gang more, less one place.
+func TestGangsHoldTheirMinimums(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const places = 24
+		opts := fair.Options{Pools: map[string]fair.Pool{}}
+		var pools []gangPool
+		limit, room := rapid.Bool().Draw(t, "limit"), places
+		for i := range rapid.IntRange(2, 6).Draw(t, "pools") {
+			of := gangPool{fmt.Sprint("p", i), rapid.IntRange(1, places).Draw(t, "width"), seconds(rapid.IntRange(1, 12).Draw(t, "length")), limit}
+			pool := fair.Pool{Weight: rapid.SampledFrom([]float64{1. / 65536, 1, 2, 1000}).Draw(t, "weight")}
+			if room > 0 && rapid.Bool().Draw(t, "minimum") {
+				of.width = rapid.IntRange(1, room).Draw(t, "width")
+				least := rapid.IntRange(1, room-of.width+1).Draw(t, "min")
+				pool.Min = fair.Slots{0: least}
+				room -= least + of.width - 1
+			}
+			opts.Pools[of.name] = pool
+			pools = append(pools, of)
+		}
+		s := newGangSite(t, places, opts, pools)
+		for now := range 300 {
+			s.second()
+			for i, of := range pools {
+				if least := opts.Pools[of.name].Min[0]; s.got[i] < least*(now+1) {
+					t.Fatalf("after %d s pool %s has held %d places times seconds, want %d at a time: pools %v, %+v", now+1, of.name, s.got[i], least, pools, opts.Pools)
+				}
+			}
+		}
+	})
+}

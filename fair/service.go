@@ -17,6 +17,7 @@ import (
 // the time that it is expected to take, and corrected when it ends. The rules and their functions:
 //
 //	charge, settle      an attempt starts, and ends
+//	settleOwed          a job ends, and an attempt of it has failed
 //	lift                a pool begins to have something to start: Credit
 //	forget              a pool was idle: HalfLife
 //	overrun, overdue    attempts run for longer than they were charged
@@ -317,6 +318,29 @@ func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], spent time.Du
 		}
 		if !nc.queued && nc.account.Outstanding() == 0 {
 			nc.idle = ev.At
+		}
+	}
+}
+
+// settleOwed charges the pools of a job that ends for an attempt that has failed: no other one will end. Who sends jobs that fail once each would
+// otherwise be charged for nothing.
+func (t *tree) settleOwed(j *job) {
+	if t.order != Service {
+		return
+	}
+	for i := range j.Data.sides {
+		due, ok := j.Data.sides[i].owed.Rest()
+		if !ok {
+			continue
+		}
+		c := j.Side(i).Class()
+		cost := sfq.Cost(times(due, t.placesOf(c)))
+		for n := j.Data.pool; n.parent != nil; n = n.parent {
+			nc := n.class(t.counted(c))
+			nc.lifted.set = false
+			nc.account.SetWeight(n.conf.weight)
+			nc.account.Charge(cost)
+			nc.account.Settle(cost, cost)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Pools that tell the truth, or nothing, keep the bound over any interval in which they have something to start, whatever goes on: others say of their tasks
-// that they take a million times as long or a nanosecond, come and go, have tasks that never end; weights change, pools are paused, slots come and go, attempts fail and are lost, the policy is
+// that they take a million times as long or a nanosecond, come and go, have tasks that never end; weights change, pools are paused, slots come and go, attempts fail and are lost, jobs are cancelled, the policy is
 // restored again and again; nested, in two classes, with costs, a half-life and a credit. One that lies gets no more than they do.
 //
 // The bound is 2 N u and the credits, and G once for a debt that was dropped early and once for a weight that has changed: see package kit/flow.
@@ -48,9 +48,12 @@ type stormNode struct {
 func (n *stormNode) honest() bool { return n.lies == 1 && !n.endless }
 
 type stormJob struct {
-	of      *stormNode
-	lengths [2]int64
-	owed    [2]int64 // by class
+	of        *stormNode
+	lengths   [2]int64
+	owed      [2]int64 // by class
+	waiting   [2]int   // tasks, by class
+	running   int
+	cancelled bool
 }
 
 type stormRun struct {
@@ -134,7 +137,8 @@ func storm(t *testing.T, seed uint64) (worst float64) {
 			if n.endless {
 				tasks, j.lengths[c] = 1, 1<<40
 			}
-			job.Phases = append(job.Phases, sojourn.Phase{Tasks: tasks, Class: sojourn.Class(c), Estimate: told})
+			job.Phases = append(job.Phases, sojourn.Phase{Tasks: tasks, Class: sojourn.Class(c), Estimate: told, After: sojourn.NoBarrier})
+			j.waiting[c] = tasks
 			around(n, func(m *stormNode) { m.waiting[c] += tasks })
 		}
 		jobs[next] = j
@@ -143,10 +147,22 @@ func storm(t *testing.T, seed uint64) (worst float64) {
 	type span struct{ low, high int64 }
 	pairs := map[[3]int]*span{}
 	running, gone := map[int]stormRun{}, map[int]bool{}
+	settle := func(j *stormJob) { // the job has ended
+		for c, owed := range j.owed {
+			if owed > 0 && j.running == 0 {
+				around(j.of, func(m *stormNode) { m.got[c] += owed })
+				j.owed[c] = 0
+			}
+		}
+	}
 	priced, light := false, slices.MinFunc(nodes, func(a, b *stormNode) int { return int(a.weight - b.weight) }).weight
 	end := func(id int, kind sojourn.EventKind, cause sojourn.Cause) {
 		of := running[id]
 		delete(running, id)
+		of.job.running--
+		if of.job.cancelled {
+			defer settle(of.job)
+		}
 		c, held := id%classes, int64(now-of.start)
 		ev := sojourn.Event{Kind: kind, Cause: cause, Task: of.a.Task, Attempt: of.a.Attempt, Slot: sojourn.Slot{ID: of.a.Slot}}
 		if unit > 0 && kind != sojourn.TaskRefused {
@@ -166,7 +182,10 @@ func storm(t *testing.T, seed uint64) (worst float64) {
 			of.job.owed[c] = 0
 			return
 		}
-		around(of.job.of, func(m *stormNode) { m.waiting[c]++ })
+		if !of.job.cancelled {
+			of.job.waiting[c]++
+			around(of.job.of, func(m *stormNode) { m.waiting[c]++ })
+		}
 		if kind == sojourn.TaskFailed && cause == sojourn.CauseTask {
 			if of.job.owed[c] == 0 {
 				of.job.owed[c] = held
@@ -236,6 +255,17 @@ func storm(t *testing.T, seed uint64) (worst float64) {
 				n.paused = !n.paused
 				observe(sojourn.Event{Kind: sojourn.PoolChanged, Pool: &sojourn.Pool{Name: n.path, Weight: float64(n.weight), Paused: n.paused}})
 			}
+		case 4, 5, 6:
+			id := sojourn.JobID(r.Uint64N(uint64(next) + 1))
+			if j := jobs[id]; j != nil && !j.cancelled && j.running+j.waiting[0]+j.waiting[1] > 0 && !j.of.endless {
+				j.cancelled = true
+				for c := range classes {
+					around(j.of, func(m *stormNode) { m.waiting[c] -= j.waiting[c] })
+					j.waiting[c] = 0
+				}
+				observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: id}})
+				settle(j)
+			}
 		case 3:
 			data, err := p.(sojourn.Snapshotter).AppendBinary(nil)
 			if err == nil {
@@ -254,6 +284,8 @@ func storm(t *testing.T, seed uint64) (worst float64) {
 			if a, ok := p.Assign(sojourn.SlotID(id)); ok {
 				j := jobs[a.Task.Job]
 				running[id] = stormRun{a, now, j}
+				j.running++
+				j.waiting[id%classes]--
 				around(j.of, func(m *stormNode) { m.waiting[id%classes]-- })
 				compare()
 			}

@@ -28,6 +28,7 @@ type site struct {
 	got     map[string]time.Duration // of attempts that have ended
 	log     []string                 // the pools of tasks, in the order of their starts
 	seq     int
+	each    func(class sojourn.Class, pool string, held time.Duration) // is told of each task that has finished, unless it is nil
 }
 
 type finish struct {
@@ -101,18 +102,23 @@ func (s *site) end(slot sojourn.SlotID, ev sojourn.Event) {
 	s.observe(ev)
 	s.free = append(s.free, slot)
 	if ev.Kind == sojourn.TaskFinished {
-		s.got[s.jobs[a.Task.Job].pool] += s.now.Sub(a.start)
+		c := s.jobs[a.Task.Job]
+		s.got[c.pool] += s.now.Sub(a.start)
+		if s.each != nil {
+			s.each(c.class, c.pool, s.now.Sub(a.start))
+		}
 	}
 }
 
 func (s *site) fill() {
-	for len(s.free) > 0 {
-		slot := s.free[0]
+	for i := 0; i < len(s.free); {
+		slot := s.free[i]
 		a, ok := s.p.Assign(slot)
 		if !ok {
-			return
+			i++
+			continue
 		}
-		s.free = s.free[1:]
+		s.free = slices.Delete(s.free, i, i+1)
 		c := s.jobs[a.Task.Job]
 		if c.waited != nil {
 			c.waited(s.now.Sub(c.came))

@@ -39,6 +39,15 @@ func (d *Debt) End(ev *sojourn.Event, held time.Duration) (due uint64, ok bool) 
 	return due, true
 }
 
+// Rest takes in that no attempt will end any more. It returns what is charged for one that has failed, and false if none is owed.
+func (d *Debt) Rest() (due uint64, ok bool) {
+	if *d == 0 {
+		return 0, false
+	}
+	due, *d = uint64(*d)-1, 0
+	return due, true
+}
+
 // Save writes d.
 func (d Debt) Save(w *snapshot.Writer) { w.Uint(uint64(d)) }
 
