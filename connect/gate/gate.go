@@ -22,7 +22,7 @@ type Options struct {
 	// Ahead is how many tasks are let go beyond that.
 	Ahead int
 
-	// Compare is the time between two comparisons with the queue. Zero means 10 s. If it takes the queue long to list all tasks, it is asked
+	// Compare is the time between two comparisons with the queue. Zero means 10 s. If it takes long to list all tasks and to compare them, the queue is asked
 	// for that less often, for a fortieth of the time at most, and at the other times only for those that were let go (TestDearList).
 	Compare time.Duration
 
@@ -303,13 +303,14 @@ func (g *Gate) begin(ctx context.Context, first bool) error {
 	if err != nil {
 		return err
 	}
+	var ids []string
 	g.mu.Lock()
-	g.books.add(tasks)
+	if g.books.add(tasks); !first {
+		ids = g.books.doubtful(tasks, false)
+	}
 	g.mu.Unlock()
-	if !first {
-		if err := g.correct(ctx, tasks, false); err != nil {
-			return err
-		}
+	if err := g.ask(ctx, ids); err != nil {
+		return err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -427,11 +428,12 @@ func (g *Gate) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g.listed = time.Now().Add(dear * time.Since(start))
 	g.mu.Lock()
 	g.books.add(tasks)
+	ids := g.books.doubtful(tasks, true)
 	g.mu.Unlock()
-	return g.correct(ctx, tasks, true)
+	g.listed = time.Now().Add(dear * time.Since(start))
+	return g.ask(ctx, ids)
 }
 
 // check compares only the tasks that were let go.
@@ -449,15 +451,6 @@ func (g *Gate) check(ctx context.Context) error {
 		g.mu.Unlock()
 	}
 	return nil
-}
-
-// correct corrects the books where the queue has tasks elsewhere. Notes says that notes about that may be on
-// their way.
-func (g *Gate) correct(ctx context.Context, tasks []Task, notes bool) error {
-	g.mu.Lock()
-	ids := g.books.doubtful(tasks, notes)
-	g.mu.Unlock()
-	return g.ask(ctx, ids)
 }
 
 // ask asks the queue for the states of tasks.

@@ -113,28 +113,56 @@ type cluster struct {
 
 func newCluster(t testing.TB, say func(string, ...any)) *cluster {
 	c := &cluster{t: t, say: say}
-	var inner [3]int
-	for i := range 3 {
-		c.ports[i], inner[i], c.dir[i] = freePort(), freePort(), filepath.Join(t.TempDir(), fmt.Sprint("s", i))
-	}
-	for i := range 3 {
-		c.command[i] = fmt.Sprintf("s%d %s %d %d", i, c.dir[i], c.ports[i], inner[i])
-		for j := range 3 {
-			if j != i {
-				c.links[i][j] = newLink(t, inner[j])
-				c.command[i] += fmt.Sprint(" ", c.links[i][j].port())
-			}
-		}
-	}
 	t.Cleanup(func() {
 		for i := range 3 {
 			c.kill(i)
 		}
 	})
+	for range 5 {
+		if c.make() {
+			return c
+		}
+	}
+	t.Fatal("no cluster starts")
+	return nil
+}
+
+// make starts the servers. It reports whether they have: somebody else may have taken a port.
+func (c *cluster) make() (ok bool) {
+	var inner [3]int
+	for i := range 3 {
+		c.ports[i], inner[i], c.dir[i] = freePort(), freePort(), filepath.Join(c.t.TempDir(), fmt.Sprint("s", i))
+	}
+	for i := range 3 {
+		c.command[i] = fmt.Sprintf("s%d %s %d %d", i, c.dir[i], c.ports[i], inner[i])
+		for j := range 3 {
+			if j != i {
+				c.links[i][j] = newLink(c.t, inner[j])
+				c.command[i] += fmt.Sprint(" ", c.links[i][j].port())
+			}
+		}
+	}
 	for i := range 3 {
 		c.start(i)
 	}
-	return c
+	for i := range 3 {
+		for _, port := range []int{c.ports[i], inner[i]} {
+			ok = false
+			for end := time.Now().Add(20 * time.Second); !ok && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+				conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+				if ok = err == nil; ok {
+					conn.Close()
+				}
+			}
+			if !ok {
+				for j := range 3 {
+					c.kill(j)
+				}
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (c *cluster) start(i int) {
