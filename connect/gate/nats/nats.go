@@ -524,7 +524,9 @@ func (q *Queue) Lock(ctx context.Context, name string) (term uint64, held time.D
 	}
 	if !ours {
 		l.term++
-		q.leave()
+		if l.gate != name {
+			q.leave()
+		}
 	}
 	l.gate, l.revision, l.until, l.why = name, revision, start.Add(lease), nil
 	return l.term, lease, nil

@@ -171,3 +171,85 @@ func TestTombstoneThatNobodySaw(t *testing.T) {
 		t.Errorf("tasks %v, error %v, want a", tasks, err)
 	}
 }
+
+// The lock is lost for a moment, once while the gate still reads what is held: if no other gate has decided meanwhile, nothing is read anew. Otherwise all is.
+func TestLockIsLostForAMoment(t *testing.T) {
+	ctx := t.Context()
+	queues := pair(t)
+	q, second := queues[0], queues[1]
+	decides(t, q, "a", "b", "c")
+	v := q.view
+	lose := func() {
+		t.Helper()
+		if err := q.alive.Delete(ctx, "gate"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take := func(q *Queue) (term uint64) {
+		t.Helper()
+		term, _, err := q.Lock(ctx, "me")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return term
+	}
+	listed := func(want int, kept bool) {
+		t.Helper()
+		if tasks, err := q.Tasks(ctx); err != nil || len(tasks) != want || (q.view == v) != kept {
+			t.Errorf("tasks %v, error %v, the view is kept: %v; want %d tasks, %v", tasks, err, q.view == v, want, kept)
+		}
+	}
+	first := take(q)
+	lose()
+	if again := take(q); again == first {
+		t.Errorf("term %d, want another one than before", again)
+	}
+	v.tell(gate.Note{Kind: gate.Failed, Task: "a"}) // of before
+	listed(3, true)
+	if len(v.inbox) > 0 {
+		t.Errorf("notes %v of before the listing, want none", v.inbox)
+	}
+	v.told = false // it still reads
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := q.Tasks(stopped); err == nil {
+		t.Error("want an error, since the call was cancelled")
+	}
+	lose()
+	take(q)
+	listed(3, true)
+	if err := q.Release(ctx, "a"); err != nil {
+		t.Error(err)
+	}
+	if err := v.removed(ctx, q.held); err != nil {
+		t.Error(err)
+	}
+
+	lose()
+	if _, _, err := second.Lock(ctx, "another"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.Tasks(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Release(ctx, "b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Unlock(ctx, "another"); err != nil {
+		t.Fatal(err)
+	}
+	take(q)
+	if _, err := q.Tasks(ctx); !errors.Is(err, gate.ErrLocked) {
+		t.Errorf("error %v, want that another gate has decided", err)
+	}
+	take(q)
+	listed(3, false)
+	if len(q.view.at) != 1 {
+		t.Errorf("held: %v, want c alone", q.view.at)
+	}
+
+	lose()
+	if _, _, err := q.Lock(ctx, "beside"); err != nil || q.view != nil {
+		t.Errorf("error %v, view %p, want that another gate of this process reads anew", err, q.view)
+	}
+}

@@ -209,19 +209,39 @@ func (q *Queue) lead(ctx context.Context) (*view, error) {
 	q.mu.Lock()
 	v := q.view
 	q.mu.Unlock()
-	if v != nil && v.term == term {
-		return v, q.claim(ctx, v)
+	switch {
+	case v == nil:
+		v = &view{id: rand.Text(), term: term, prefix: q.prefix, at: map[string]place{}, jobs: map[string]gate.Job{}, released: map[string]*released{}, messages: map[uint64]string{},
+			early: map[uint64]time.Duration{}, servers: map[string]crewState{}, news: make(chan struct{}, 1)}
+		if err := q.start(ctx, v); err != nil {
+			v.stop()
+			return nil, err
+		}
+		q.mu.Lock()
+		q.view = v
+		q.mu.Unlock()
+	case v.term != term: // it is as true as before if no other gate has decided meanwhile, which claim finds out
+		v.mu.Lock()
+		v.inbox = nil // all tasks are listed now
+		v.mu.Unlock()
+		v.term, v.last = term, 0
 	}
-	q.leave()
-	v = &view{id: rand.Text(), term: term, prefix: q.prefix, at: map[string]place{}, jobs: map[string]gate.Job{}, released: map[string]*released{}, messages: map[uint64]string{},
-		early: map[uint64]time.Duration{}, servers: map[string]crewState{}, news: make(chan struct{}, 1)}
-	if err := q.start(ctx, v); err != nil {
-		v.stop()
+	if err := q.claim(ctx, v); err != nil {
 		return nil, err
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.view = v
+	if v.told {
+		return v, nil
+	}
+	err = v.beats.catchUp(ctx)
+	if err == nil {
+		err = v.catchUp(ctx) // and goes on where it was if the lock is lost meanwhile
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.told = true
 	return v, nil
 }
 
@@ -244,15 +264,7 @@ func (q *Queue) start(ctx context.Context, v *view) error {
 	if v.held, err = follow(ctx, q.held, q.prefix+"*.*", true, v.enter); err != nil {
 		return err
 	}
-	if v.gone, err = follow(ctx, q.gone, q.prefix+"gone.*", false, v.delete); err != nil {
-		return err
-	}
-	if err = v.beats.catchUp(ctx); err == nil {
-		err = v.catchUp(ctx)
-	}
-	v.mu.Lock()
-	v.told = true
-	v.mu.Unlock()
+	v.gone, err = follow(ctx, q.gone, q.prefix+"gone.*", false, v.delete)
 	return err
 }
 
