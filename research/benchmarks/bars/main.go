@@ -7,6 +7,7 @@
 //	go run ./bars -sojourn /tmp/sojourn -data FOLDER -tables cells  what is above fair sharing, on all traces
 //	go run ./bars -sojourn /tmp/sojourn -data FOLDER -quick         the same, on the first 1,500 jobs of the small traces
 //	go run ./bars -data FOLDER -quick -tables rules                 the default policy without one of its rules
+//	go run ./bars -data FOLDER -users -policy fair:inner=default -tables cells -traces kth,nasa,wagap   each user is a pool
 //
 // A cell is a trace at a load, with what is told of sizes. Its numbers are those under the policy over those under
 // fair:ties=arrival: the mean, median and 90th percentile of the sojourn time, the mean and the 99th percentile of
@@ -88,7 +89,7 @@ type bars struct {
 	only                       string // traces, between commas; all if it is empty
 	loads, told                []string
 	extra                      []string // arguments of sojourn compare
-	quick                      bool
+	quick, users               bool
 	files                      map[string]string // workloads that were converted
 	fairs                      map[string]*result
 }
@@ -100,6 +101,7 @@ func main() {
 	flag.StringVar(&b.policy, "policy", "default", "the `policy` that is compared")
 	flag.StringVar(&b.data, "data", ".", "the `folder` of the traces")
 	flag.BoolVar(&b.quick, "quick", false, "only the first 1,500 jobs of the small traces, and only cells")
+	flag.BoolVar(&b.users, "users", false, "each user is a pool")
 	flag.StringVar(&b.only, "traces", "", "only these `traces`, between commas")
 	loads := flag.String("loads", "recorded,0.7,0.9,1.1", "the `loads`")
 	told := flag.String("told", "exact,none,requested,lognormal:1,lognormal:2", "what is told of sizes")
@@ -257,11 +259,16 @@ func (b *bars) workload(t trace, requested bool) (string, error) {
 	if requested {
 		args = append(args, "--requested-time")
 	}
+	if b.users {
+		args = append(args, "--pool", "user")
+	}
 	text, err := b.output(append(args, filepath.Join(b.data, t.file))...)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", t.name, err)
 	}
-	text = pools.ReplaceAll(text, nil)
+	if !b.users {
+		text = pools.ReplaceAll(text, nil)
+	}
 	if lines := bytes.SplitAfter(text, []byte("\n")); b.quick && len(lines) > 1500 {
 		text = bytes.Join(lines[:1500], nil)
 	}
