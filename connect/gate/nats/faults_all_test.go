@@ -127,7 +127,7 @@ func newCluster(t testing.TB, say func(string, ...any)) *cluster {
 	return nil
 }
 
-// make starts the servers. It reports whether they have: somebody else may have taken a port.
+// make starts the servers. It reports whether they are a cluster: somebody else may have taken a port.
 func (c *cluster) make() (ok bool) {
 	var inner [3]int
 	for i := range 3 {
@@ -145,24 +145,21 @@ func (c *cluster) make() (ok bool) {
 	for i := range 3 {
 		c.start(i)
 	}
-	for i := range 3 {
-		for _, port := range []int{c.ports[i], inner[i]} {
-			ok = false
-			for end := time.Now().Add(20 * time.Second); !ok && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-				conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-				if ok = err == nil; ok {
-					conn.Close()
-				}
-			}
-			if !ok {
-				for j := range 3 {
-					c.kill(j)
-				}
-				return false
-			}
+	conn := lively(c.url())
+	defer conn.Close()
+	api := must(js.New(conn))
+	for end := time.Now().Add(time.Minute); !ok && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
+		_, err := api.CreateStream(ctx, js.StreamConfig{Name: "first", Replicas: 3}) // it needs all three
+		cancel()
+		ok = err == nil
+	}
+	if !ok {
+		for i := range 3 {
+			c.kill(i)
 		}
 	}
-	return true
+	return ok
 }
 
 func (c *cluster) start(i int) {
