@@ -22,15 +22,26 @@ func TestAttachBeforeSegment(t *testing.T) {
 	if err := j.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1}}}}); err != nil {
 		t.Fatal(err)
 	}
+	for _, id := range []sojourn.JobID{4, 3, 1} {
+		if err := j.Attach(id, []byte{byte(id)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 4, Phases: []sojourn.Phase{{Tasks: 1}}}}); err != nil {
+		t.Fatal(err)
+	}
 	if err := j.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	m = m.crash(0, false, false)
-	j = mustOpen(t, m, newFIFO(t), Options{})
-	if got := j.Attached(1); string(got) != "\x01" {
-		t.Errorf("bytes %x of a job that arrived after the segment began, want 01", got)
-	}
-	if got := j.Attached(2); got != nil {
-		t.Errorf("bytes %x of a job that never arrived", got)
+	for name, p := range map[string]sojourn.Policy{"the same policy": newFIFO(t), "by the facts": newBackward()} {
+		j := mustOpen(t, m.crash(0, false, false), p, Options{})
+		for id, want := range map[sojourn.JobID]string{1: "\x01", 4: "\x04", 2: "", 3: ""} {
+			if got := j.Attached(id); string(got) != want {
+				t.Errorf("%s: bytes %x of job %d, want %x: 2 and 3 never arrived", name, got, id, want)
+			}
+		}
+		if len(j.owned) != 2 || j.unborn != nil {
+			t.Errorf("%s: %v, %v", name, j.owned, j.unborn)
+		}
 	}
 }

@@ -485,7 +485,7 @@ func (y *standby) lead(j *Journal) error {
 		return y.restore(j, list)
 	}
 	g.data, g.from = data, 0
-	j.owned.prune(j.acc) // the arrival of a job may be what was torn
+	j.pruneUnborn()
 	j.restored.Segment = last
 	if j.opts.Policy != "" {
 		j.head.name = j.opts.Policy

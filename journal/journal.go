@@ -67,6 +67,7 @@ type Journal struct {
 	head     head // of the current segment; of a new one, when it begins
 	restored Restored
 	owned    attachments
+	unborn   []sojourn.JobID // while it is read: among those with attachments, these may not have arrived
 	kept     keys
 
 	mu      sync.Mutex    // of what changes the state, if there are shadows, since Wait saves it too then

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
@@ -25,7 +26,7 @@ func (j *Journal) restore(list []uint64, p sojourn.Policy) error {
 	if err := j.restorePolicy(c, p); err != nil {
 		return err
 	}
-	j.owned.prune(j.acc) // the arrival of a job may be what was torn
+	j.pruneUnborn()
 	if err := j.goOn(c.last()); err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (j *Journal) restorePolicy(c chain, p sojourn.Policy) error {
 	}
 	g := c[0]
 	follower := &follower{j: j, acc: account.New(nil)}
-	j.owned, j.kept = maps.Clone(g.owned), maps.Clone(g.kept)
+	j.owned, j.kept, j.unborn = maps.Clone(g.owned), maps.Clone(g.kept), slices.Clone(g.unborn)
 	for ev := range g.told() {
 		if err := follower.event(&ev); err != nil {
 			return g.damage("a fact does not fit: %v", err)
@@ -118,7 +119,7 @@ func (j *Journal) replay(c chain, p sojourn.Policy) error {
 		}
 	}
 	j.acc = account.New(p)
-	j.owned, j.kept = maps.Clone(g.owned), maps.Clone(g.kept)
+	j.owned, j.kept, j.unborn = maps.Clone(g.owned), maps.Clone(g.kept), slices.Clone(g.unborn)
 	told := false // p
 	at := g
 	err := func() error {
@@ -164,6 +165,38 @@ func final(err error) bool {
 	return errors.As(err, &bad) || errors.Is(err, ErrVersion) || errors.Is(err, ErrDiffers)
 }
 
+// attaches reads an attachment: that of a live job, or that of one whose arrival is to follow.
+func (j *Journal) attaches(id sojourn.JobID, data []byte, acc *account.Account) {
+	j.owned.set(id, data)
+	if n := len(j.unborn); len(data) == 0 || n > 0 && j.unborn[n-1] == id {
+		return
+	}
+	if id <= j.head.maxJob {
+		if _, live := acc.Job(id); live {
+			return
+		}
+	}
+	j.unborn = append(j.unborn, id)
+}
+
+// arrives reads an event, which may be the arrival that follows an attachment.
+func (j *Journal) arrives(ev *sojourn.Event) {
+	j.sawJob(ev)
+	if n := len(j.unborn); n > 0 && ev.Job != nil && j.unborn[n-1] == ev.Job.ID {
+		j.unborn = j.unborn[:n-1]
+	}
+}
+
+// pruneUnborn forgets the attachments of jobs that have not arrived: that may be what was torn.
+func (j *Journal) pruneUnborn() {
+	for _, id := range j.unborn {
+		if _, live := j.acc.Job(id); !live {
+			delete(j.owned, id)
+		}
+	}
+	j.unborn = nil
+}
+
 // An asker asks the policy again.
 type asker Journal
 
@@ -175,13 +208,13 @@ func (a *asker) event(ev *sojourn.Event) error {
 	if err := a.acc.Observe(*ev); err != nil {
 		return fmt.Errorf("the policy refuses what it had accepted: %w", err)
 	}
-	(*Journal)(a).sawJob(ev)
+	(*Journal)(a).arrives(ev)
 	a.owned.observe(ev, a.acc)
 	return nil
 }
 
 func (a *asker) attach(id sojourn.JobID, data []byte) error {
-	a.owned.set(id, data)
+	(*Journal)(a).attaches(id, data, a.acc)
 	return nil
 }
 
@@ -207,7 +240,7 @@ type follower struct {
 
 func (f *follower) event(ev *sojourn.Event) error {
 	f.j.restored.Records++
-	f.j.sawJob(ev)
+	f.j.arrives(ev)
 	if err := f.acc.Observe(*ev); err != nil {
 		return err
 	}
@@ -216,7 +249,7 @@ func (f *follower) event(ev *sojourn.Event) error {
 }
 
 func (f *follower) attach(id sojourn.JobID, data []byte) error {
-	f.j.owned.set(id, data)
+	f.j.attaches(id, data, f.acc)
 	return nil
 }
 

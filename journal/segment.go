@@ -27,6 +27,7 @@ type segment struct {
 	policy []byte                    // its snapshot; nil if there is none
 	facts  heap.Table[sojourn.Event] // there may be millions
 	owned  attachments
+	unborn []sojourn.JobID // those with attachments that have not arrived
 	kept   keys
 	body   int64 // where what was appended begins
 	trace  trace // of what was appended and read
@@ -62,6 +63,7 @@ func openSegment(s Store, number uint64) (*segment, error) {
 // readHead reads the records up to kindBegin. A head is whole and synced before a segment counts, so
 // whatever is wrong in it is damage.
 func (g *segment) readHead() error {
+	var jobs, attached []sojourn.JobID
 	for first := true; ; first = false {
 		body, size := g.record(g.at)
 		if body == nil {
@@ -96,13 +98,18 @@ func (g *segment) readHead() error {
 			begin = true
 			d.bad = d.uint() != uint64(g.facts.Len()) || d.bad
 		case kind == kindAttach:
-			g.owned.set(d.attach())
+			id, data := d.attach()
+			g.owned.set(id, data)
+			attached = append(attached, id)
 		case kind == kindKeep:
 			g.kept.set(d.keep())
 		case sojourn.EventKind(kind).Valid():
 			var ev sojourn.Event
 			d.event(sojourn.EventKind(kind), &ev)
 			g.facts.Append(ev)
+			if ev.Job != nil {
+				jobs = append(jobs, ev.Job.ID)
+			}
 		default:
 			return g.unknown(kind)
 		}
@@ -111,9 +118,28 @@ func (g *segment) readHead() error {
 		}
 		g.at += size
 		if begin {
+			g.unborn = without(attached, jobs)
 			return nil
 		}
 	}
+}
+
+// without returns the IDs of a list that are not in another one. Both are in order as a rule: a million are compared faster than looked up.
+func without(list, other []sojourn.JobID) (rest []sojourn.JobID) {
+	for _, l := range [][]sojourn.JobID{list, other} {
+		if !slices.IsSorted(l) {
+			slices.Sort(l)
+		}
+	}
+	for _, id := range list {
+		for len(other) > 0 && other[0] < id {
+			other = other[1:]
+		}
+		if len(other) == 0 || other[0] != id {
+			rest = append(rest, id)
+		}
+	}
+	return rest
 }
 
 // told iterates over the facts.
