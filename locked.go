@@ -103,6 +103,8 @@ func (l *Locked) As(target any) bool {
 }
 
 func lockedView[T any](l *Locked, target *T, wrap func(T) T) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	in, ok := As[T](l.p)
 	if ok {
 		*target = wrap(in)

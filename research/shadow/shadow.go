@@ -204,6 +204,8 @@ func (p *pair) As(target any) bool {
 		return inside.Answer[sojourn.Admitter](p.active, t, asked{p})
 	case *sojourn.Explainer:
 		return inside.Answer[sojourn.Explainer](p.active, t, asked{p})
+	case *sojourn.Sharer:
+		return inside.Answer[sojourn.Sharer](p.active, t, asked{p})
 	case *sojourn.Promiser:
 		return inside.Answer[sojourn.Promiser](p.active, t, asked{p})
 	}
@@ -211,7 +213,7 @@ func (p *pair) As(target any) bool {
 }
 
 // asked answers as the active policy. If that is no longer of the kind asked for, it answers as a policy that
-// accepts each job, explains nothing and promises nothing. It remains a Seeker: see Swap.
+// accepts each job, explains nothing, has no pools and promises nothing. It remains a Seeker: see Swap.
 type asked struct{ p *pair }
 
 // Seek implements [sojourn.Seeker].
@@ -242,6 +244,22 @@ func (a asked) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		return in.Explain(id)
 	}
 	return nil, false
+}
+
+// AppendShares implements [sojourn.Sharer].
+func (a asked) AppendShares(dst []sojourn.Share, c sojourn.Class) []sojourn.Share {
+	if in, ok := sojourn.As[sojourn.Sharer](a.p.active); ok {
+		return in.AppendShares(dst, c)
+	}
+	return dst
+}
+
+// Pool implements [sojourn.Sharer].
+func (a asked) Pool(name string) (sojourn.Pool, bool) {
+	if in, ok := sojourn.As[sojourn.Sharer](a.p.active); ok {
+		return in.Pool(name)
+	}
+	return sojourn.Pool{}, false
 }
 
 // AppendVoid implements [sojourn.Promiser].

@@ -211,6 +211,36 @@ func TestSwapDecides(t *testing.T) {
 	}
 }
 
+// What was found before a swap is that of the policy which decides, and may be looked for while policies are exchanged.
+func TestAsAfterASwap(t *testing.T) {
+	pools := must(fair.New(fair.Options{Pools: map[string]fair.Pool{"a": {Weight: 2}}}))
+	s := must(shadow.New(pools, newFIFO(), shadow.Options{Policy: byName}))
+	shares, ok := sojourn.As[sojourn.Sharer](s)
+	if _, listed := shares.Pool("a"); !ok || !listed {
+		t.Fatal("the active policy has no pools")
+	}
+	if err := s.Swap("leastwork"); err != nil {
+		t.Fatal(err)
+	}
+	if p, ok := shares.Pool("a"); ok || len(shares.AppendShares(nil, 0)) > 0 {
+		t.Errorf("after a swap to a policy without pools: %+v", p)
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for range 100 {
+			if err := s.Swap("leastwork"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for range 100 {
+		sojourn.As[sojourn.Sharer](s)
+		sojourn.As[sojourn.Snapshotter](s)
+		sojourn.Supports(s)
+	}
+	all.Wait()
+}
+
 // twoJobs are a slot, a job of two tasks of 10 s, and a job of a task of 1 s.
 func twoJobs() []sojourn.Event {
 	return []sojourn.Event{
