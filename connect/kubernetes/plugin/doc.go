@@ -49,6 +49,6 @@
 //   - Changed annotations count for Jobs that come later, not for one that the policy has.
 //   - A replica that waits lets few pods go, of which none is tried (TestReplicaThatWaits): these may be out of turn once it leads.
 //
-// Built and tested with Kubernetes 1.36.3. The interfaces of the framework are those of k8s.io/kube-scheduler, which it has had since 1.35;
-// another minor needs this module built with its versions.
+// Built and tested with Kubernetes 1.36.3, and by connect/kubernetes/minor.sh with 1.35.4 and the build tag kubernetes1.35. The interfaces of
+// the framework are those of k8s.io/kube-scheduler, which it has had since 1.35.
 package plugin

@@ -202,7 +202,7 @@ func (p *Plugin) release() {
 
 // jobOf returns the Job that has made a pod and orders it, nil if none does.
 func jobOf(o *corev1.Pod) *metav1.OwnerReference {
-	if o.Spec.SchedulingGroup != nil {
+	if grouped(o) {
 		return nil
 	}
 	return batch.Owner(o)

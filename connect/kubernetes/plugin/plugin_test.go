@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -41,7 +42,10 @@ func TestWhoWaits(t *testing.T) {
 	nominated := owned("Job", "batch/v1")
 	nominated.Status.NominatedNodeName = "n"
 	group := owned("Job", "batch/v1")
-	group.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{}
+	// The second one is the name in 1.35.
+	if err := json.Unmarshal([]byte(`{"schedulingGroup": {"podGroupName": "g"}, "workloadRef": {"name": "w", "podGroup": "g"}}`), &group.Spec); err != nil {
+		t.Fatal(err)
+	}
 	for name, tc := range map[string]struct {
 		pod   *corev1.Pod
 		waits bool

@@ -125,7 +125,7 @@ func (s *stage) uids() []types.UID {
 }
 
 func (s *stage) ProfileName() string                                    { return profile }
-func (s *stage) EventRecorder() events.EventRecorderLogger              { return s }
+func (s *stage) EventRecorder() eventRecorder                           { return s }
 func (s *stage) SnapshotSharedLister() fwk.SharedLister                 { return lister{} }
 func (s *stage) SharedInformerFactory() informers.SharedInformerFactory { return s.factory }
 func (s *stage) store() cache.Store {
@@ -301,7 +301,7 @@ func (s *stage) try(p *pod1) {
 	}
 	defer s.tell(p)
 	result, status := s.p.PostFilter(ctx, nil, p.obj, statuses{s, p})
-	if status.IsSuccess() || status.IsError() {
+	if !status.IsRejected() {
 		s.t.Fatalf("PostFilter says %v", status)
 	}
 	if result != nil && result.Mode() == fwk.ModeOverride {
