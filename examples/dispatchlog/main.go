@@ -1,7 +1,7 @@
 // Command dispatchlog reads what a program with a queue of its own has logged of each call: its flow (a tenant, a user), when it came into the queue, when it was
 // dispatched and when it ended. It prints how long the calls of each flow have waited, and how long they would have waited had package kit/flow said which flow is next.
 //
-//	go run github.com/sojourn-sched/sojourn/examples/dispatchlog@latest [-weights gold=3,free=1] [-workers 8] log.csv
+//	go run ./examples/dispatchlog [-weights gold=3,free=1] [-workers 8] log.csv
 //
 // The log is CSV with the titles flow, queued, started and ended, and cost if calls cost something else than time; or JSON lines with these keys. Instants are
 // seconds or dates of RFC 3339; a cost is a whole number. Without -workers, as many calls run at a time as did at most.
