@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/internal/option"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 	"github.com/sojourn-sched/sojourn/mars"
 )
 
@@ -60,7 +61,7 @@ type Options struct {
 // Validate returns what is wrong with the options, or nil. The zero options are valid.
 func (o Options) Validate() error {
 	return option.First("plan",
-		option.Want(o.Planner == "" || slices.Contains(planners, o.Planner), "Planner", o.Planner, "one of %s", joined()),
+		option.Want(o.Planner == "" || slices.Contains(planners, o.Planner), "Planner", o.Planner, "one of %s", strings.Join(names(), ", ")),
 		option.Range("Gap", o.Gap, 0, 1),
 		option.AtLeast("Iterations", o.Iterations, 0),
 		option.AtLeast("pivots", o.pivots, 0),
@@ -127,14 +128,13 @@ func ParsePlanner(name string) (Planner, error) {
 	if p := Planner(name); slices.Contains(planners, p) {
 		return p, nil
 	}
-	return "", fmt.Errorf("unknown planner %q; known planners: %s", name, joined())
+	return "", fmt.Errorf("unknown planner %q; known planners: %s%s", name, strings.Join(names(), ", "), visible.Meant(name, names()))
 }
 
 // joined returns the names of all planners.
-func joined() string {
-	var names []string
+func names() (list []string) {
 	for _, p := range planners {
-		names = append(names, string(p))
+		list = append(list, string(p))
 	}
-	return strings.Join(names, ", ")
+	return list
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // An Option is a choice about a workload.
@@ -39,7 +41,7 @@ func (g *Generator) parse(options map[string]string) (values, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("unknown option %s; known options: %s", brief(name), strings.Join(names, ", "))
+			return nil, fmt.Errorf("unknown option %s; known options: %s%s", brief(name), strings.Join(names, ", "), visible.Meant(name, names))
 		}
 	}
 	return v, nil

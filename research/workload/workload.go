@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/sojourn-sched/sojourn/internal/visible"
 	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
@@ -42,7 +43,7 @@ func Lookup(name string) (*Generator, error) {
 			return g, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown workload %q; known workloads: %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("unknown workload %q; known workloads: %s%s", name, strings.Join(Names(), ", "), visible.Meant(name, Names()))
 }
 
 func generators() []*Generator {

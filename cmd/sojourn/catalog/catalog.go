@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
@@ -90,11 +89,7 @@ func (c Catalog) Names() []string {
 func (c Catalog) Find(name string) (*Entry, error) {
 	i := slices.IndexFunc(c, func(e Entry) bool { return e.Name == name })
 	if i < 0 {
-		meant := ""
-		if near := usage.Nearest(name, c.Names()); near != "" {
-			meant = "; did you mean " + near + "?"
-		}
-		return nil, fmt.Errorf("unknown policy %q; known policies: %s%s", name, strings.Join(c.Names(), ", "), meant)
+		return nil, fmt.Errorf("unknown policy %q; known policies: %s%s", name, strings.Join(c.Names(), ", "), visible.Meant(name, c.Names()))
 	}
 	return &c[i], nil
 }
@@ -204,5 +199,5 @@ func (e *Entry) set(options reflect.Value, o Option) error {
 	if known == "" {
 		return visible.Errorf("policy %s has no options, so %q is unknown", e.Name, o.Name)
 	}
-	return visible.Errorf("policy %s has no option %q; known options: %s", e.Name, o.Name, known)
+	return visible.Errorf("policy %s has no option %q; known options: %s%s", e.Name, o.Name, known, visible.Meant(o.Name, e.Options()))
 }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -19,6 +21,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/paper"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 	"github.com/sojourn-sched/sojourn/research/trace"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -86,7 +89,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "sojourn: %s\n", format.VisibleLines(oneLine(message(err), args)))
+	fmt.Fprintf(stderr, "sojourn: %s\n", format.VisibleLines(oneLine(message(err)+nearFile(err, args), args)))
 	var (
 		bad *trace.Error
 		run *runError
@@ -116,6 +119,32 @@ func message(err error) string {
 		}
 	}
 	return text
+}
+
+// nearFile says which file was meant if one does not exist that was named.
+func nearFile(err error, args []string) string {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	for _, arg := range args {
+		if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
+			arg = value
+		}
+		if _, missing := os.Stat(arg); arg == "" || !errors.Is(missing, fs.ErrNotExist) || !strings.Contains(err.Error(), arg) {
+			continue
+		}
+		folder, err := os.Open(filepath.Dir(arg))
+		if err != nil {
+			continue
+		}
+		names, _ := folder.Readdirnames(1000) // what can be read of them
+		folder.Close()
+		slices.Sort(names)
+		if near := visible.Nearest(filepath.Base(arg), names); near != "" {
+			return "; did you mean " + filepath.Join(filepath.Dir(arg), near) + "?"
+		}
+	}
+	return ""
 }
 
 // oneLine returns the text of an error with what was typed, such as the name of a file, in one line.
@@ -242,7 +271,7 @@ func alike(flags *pflag.FlagSet, name string) (best string, ok bool) {
 		}
 	})
 	if !ok {
-		best = usage.Nearest(name, names)
+		best = visible.Nearest(name, names)
 	}
 	return best, best != ""
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/progress"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -265,7 +266,7 @@ func checkFormat(flags *pflag.FlagSet, from string) error {
 		return usage.Errorf("no format: give --from, which is %s", format.Listed(convert.Formats))
 	}
 	if !slices.Contains(convert.Formats, from) {
-		return usage.Errorf("--from %q is not a known format: %s", from, strings.Join(convert.Formats, ", "))
+		return usage.Errorf("--from %q is not a known format: %s%s", from, strings.Join(convert.Formats, ", "), visible.Meant(from, convert.Formats))
 	}
 	var err error
 	flags.Visit(func(flag *pflag.Flag) {

@@ -15,6 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/paper"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 	"github.com/spf13/cobra"
 )
 
@@ -159,7 +160,7 @@ func (f *paperCommand) choose(args []string) ([]paper.Experiment, error) {
 		all = append(all, e.Name)
 	}
 	if len(chosen) == 0 {
-		return nil, usage.Errorf("unknown experiment %q; known experiments: %s", args[0], strings.Join(all, ", "))
+		return nil, usage.Errorf("unknown experiment %q; known experiments: %s%s", args[0], strings.Join(all, ", "), visible.Meant(args[0], all))
 	}
 	return chosen, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // The parameters that may vary, apart from options.
@@ -51,7 +52,7 @@ func (v *Vary) Set(text string) error {
 		*v = Vary{text, option, policy, values}
 		return nil
 	case left != VaryLoad && left != VaryError && left != VaryEstimates:
-		return fmt.Errorf("%q cannot vary; what can: load, error, estimates, POLICY:OPTION", left)
+		return fmt.Errorf("%q cannot vary; what can: load, error, estimates, POLICY:OPTION%s", left, visible.Meant(left, []string{VaryLoad, VaryError, VaryEstimates}))
 	}
 	for _, value := range values {
 		var err error
