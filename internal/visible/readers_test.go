@@ -3,6 +3,7 @@ package visible_test
 import (
 	"context"
 	"encoding"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -30,6 +31,7 @@ import (
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/research/baseline"
 	"github.com/sojourn-sched/sojourn/research/plan"
+	"github.com/sojourn-sched/sojourn/research/shadow"
 	"github.com/sojourn-sched/sojourn/research/trace"
 	"github.com/sojourn-sched/sojourn/rtmr"
 	"github.com/sojourn-sched/sojourn/td"
@@ -291,6 +293,25 @@ func TestErrorsOfFlows(t *testing.T) {
 	}
 }
 
+// No error about the name of a policy that is to take over has such a character.
+func TestErrorsOfSwaps(t *testing.T) {
+	seen := errorsSeen{t: t}
+	for _, named := range []func(string) (sojourn.Policy, error){
+		nil,
+		func(string) (sojourn.Policy, error) { return nil, nil },
+		func(name string) (sojourn.Policy, error) { return nil, fmt.Errorf("no policy %s", name) },
+	} {
+		s, err := shadow.New(constructors.FIFO.Must(fifo.Options{}), constructors.FIFO.Must(fifo.Options{}), shadow.Options{Policy: named})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen.see("swap", s.Swap(evilName))
+	}
+	if seen.n < 3 {
+		t.Errorf("%d errors", seen.n)
+	}
+}
+
 // Each function of the library that reads text or bytes, and may fail, is tried by a test of this package, or has a reason
 // not to be.
 func TestAllReadersAreTried(t *testing.T) {
@@ -304,10 +325,11 @@ func TestAllReadersAreTried(t *testing.T) {
 		"journal.Journal.UnmarshalBinary": "that of the policy in it",
 		"live.Handler":                    "it is the owner's",
 		"live.Save":                       "its errors name numbers",
+		"shadow.Options":                  "its function is the owner's",
 		"statuspage.WithPolicy":           "its function has no text",
 		"snapshot.Append":                 "it writes", "snapshot.Restore": "through the policies",
 	}
-	tried := map[string]bool{"journal.OpenFiles": true, "journal.FollowFiles": true, "journal.ReadFiles": true, "journal.Journal.Attach": true, "journal.Journal.Keep": true, "workload.Generator.Jobs": true, "workload.Lookup": true, "history.Read": true, "flow.Flows.Join": true}
+	tried := map[string]bool{"journal.OpenFiles": true, "journal.FollowFiles": true, "journal.ReadFiles": true, "journal.Journal.Attach": true, "journal.Journal.Keep": true, "workload.Generator.Jobs": true, "workload.Lookup": true, "history.Read": true, "flow.Flows.Join": true, "shadow.Shadow.Swap": true}
 	for _, name := range regexp.MustCompile(`trace\.Read\w*`).FindAllString(source(t), -1) {
 		tried[name] = true
 	}

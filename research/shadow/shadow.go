@@ -10,6 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/account"
 	"github.com/sojourn-sched/sojourn/internal/inside"
 	"github.com/sojourn-sched/sojourn/internal/option"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // Options are the options of a [Shadow].
@@ -123,7 +124,7 @@ type swapError struct {
 }
 
 func (e *swapError) Error() string {
-	return fmt.Sprintf("shadow: the policy %q cannot take over: %v", e.name, e.err)
+	return visible.Errorf("shadow: the policy %q cannot take over: %w", e.name, e.err).Error()
 }
 
 func (e *swapError) Unwrap() error { return e.err }
