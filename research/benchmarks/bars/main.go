@@ -6,6 +6,7 @@
 //	go run ./bars -sojourn /tmp/sojourn -data FOLDER                all tables
 //	go run ./bars -sojourn /tmp/sojourn -data FOLDER -tables cells  what is above fair sharing, on all traces
 //	go run ./bars -sojourn /tmp/sojourn -data FOLDER -quick         the same, on the first 1,500 jobs of the small traces
+//	go run ./bars -sojourn /tmp/sojourn -tables unlike              the same on loads that are made up, without any trace
 //	go run ./bars -data FOLDER -quick -tables rules                 the default policy without one of its rules
 //	go run ./bars -data FOLDER -users -policy fair:inner=default -tables cells -traces kth,nasa,wagap   each user is a pool
 //
@@ -33,9 +34,10 @@ import (
 // A trace is a file, how to read it, and the cluster that it runs on.
 type trace struct {
 	name, file, cluster string
-	convert             []string // arguments of sojourn convert; none if it is a workload already
-	requested           bool     // users said how long their jobs may run
-	large               bool     // left out by -quick
+	convert             []string                    // arguments of sojourn convert; none if it is a workload already
+	requested           bool                        // users said how long their jobs may run
+	large               bool                        // left out by -quick
+	made                func(requested bool) []byte // a workload that is made up, in place of the file
 }
 
 var (
@@ -102,7 +104,7 @@ func main() {
 	flag.StringVar(&b.data, "data", ".", "the `folder` of the traces")
 	flag.BoolVar(&b.quick, "quick", false, "only the first 1,500 jobs of the small traces, and only cells")
 	flag.BoolVar(&b.users, "users", false, "each user is a pool")
-	flag.StringVar(&b.only, "traces", "", "only these `traces`, between commas")
+	flag.StringVar(&b.only, "traces", "", "only these `traces` or loads, between commas")
 	loads := flag.String("loads", "recorded,0.7,0.9,1.1", "the `loads`")
 	told := flag.String("told", "exact,none,requested,lognormal:1,lognormal:2", "what is told of sizes")
 	args := flag.String("args", "", "further `arguments` of sojourn compare for cells, such as --gangs")
@@ -188,10 +190,18 @@ func (b *bars) cells(w io.Writer) error {
 }
 
 // measure returns the cells, and tells of each as it comes.
-func (b *bars) measure(tell func(*cell)) (list []cell, err error) {
-	for _, t := range b.traces() {
-		for _, load := range b.loads {
-			for _, say := range b.told {
+func (b *bars) measure(tell func(*cell)) ([]cell, error) {
+	list, err := b.measureOn(b.traces(), b.loads, b.told, tell)
+	if err == nil && list == nil {
+		return nil, fmt.Errorf("no trace is in %s", b.data)
+	}
+	return list, err
+}
+
+func (b *bars) measureOn(traces []trace, loads, told []string, tell func(*cell)) (list []cell, err error) {
+	for _, t := range traces {
+		for _, load := range loads {
+			for _, say := range told {
 				if say == "requested" && !t.requested {
 					continue
 				}
@@ -212,9 +222,6 @@ func (b *bars) measure(tell func(*cell)) (list []cell, err error) {
 			}
 		}
 	}
-	if list == nil {
-		return nil, fmt.Errorf("no trace is in %s", b.data)
-	}
 	return list, nil
 }
 
@@ -233,7 +240,7 @@ func means(list []cell) (text []string) {
 // traces returns the traces that are asked for and there.
 func (b *bars) traces(names ...string) (list []trace) {
 	for _, t := range traces {
-		if b.quick && t.large || b.only != "" && !strings.Contains(","+b.only+",", ","+t.name+",") || names != nil && !slices.Contains(names, t.name) {
+		if b.quick && t.large || !b.asked(t.name) || names != nil && !slices.Contains(names, t.name) {
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(b.data, t.file)); err != nil {
@@ -245,11 +252,20 @@ func (b *bars) traces(names ...string) (list []trace) {
 	return list
 }
 
+// asked reports whether a trace or a load is among those that are named, or none is.
+func (b *bars) asked(name string) bool {
+	return b.only == "" || strings.Contains(","+b.only+",", ","+name+",")
+}
+
 // workload converts a trace, and returns the name of the file.
 func (b *bars) workload(t trace, requested bool) (string, error) {
 	name := filepath.Join(b.dir, fmt.Sprintf("%s-%v.jsonl", t.name, requested))
 	if file := b.files[name]; file != "" {
 		return file, nil
+	}
+	if t.made != nil {
+		b.files[name] = name
+		return name, os.WriteFile(name, t.made(requested), 0o600)
 	}
 	if len(t.convert) == 0 {
 		b.files[name] = filepath.Join(b.data, t.file)

@@ -23,7 +23,7 @@ var tables = []struct {
 	name  string
 	print func(*bars, io.Writer) error
 }{
-	{"every", (*bars).every}, {"cells", (*bars).cells}, {"wrong", (*bars).wrong}, {"hfsp", (*bars).hfsp}, {"goals", (*bars).goals},
+	{"every", (*bars).every}, {"cells", (*bars).cells}, {"unlike", (*bars).unlike}, {"wrong", (*bars).wrong}, {"hfsp", (*bars).hfsp}, {"goals", (*bars).goals},
 	{"patience", (*bars).patience}, {"floods", (*bars).floods}, {"reserve", (*bars).reserve}, {"guesses", (*bars).guesses},
 	{"gangs", (*bars).gangs}, {"rules", (*bars).rules},
 }
