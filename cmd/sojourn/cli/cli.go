@@ -141,7 +141,7 @@ func nearFile(err error, args []string) string {
 		folder.Close()
 		slices.Sort(names)
 		if near := visible.Nearest(filepath.Base(arg), names); near != "" {
-			return "; did you mean " + filepath.Join(filepath.Dir(arg), near) + "?"
+			return "; did you mean " + visible.Text(filepath.Join(filepath.Dir(arg), near)) + "?"
 		}
 	}
 	return ""
