@@ -19,10 +19,10 @@ func (j *job) size() time.Duration {
 	return j.spec.Phases[0].Estimate
 }
 
-// awaits puts a pod that waits among those that may be backfilled. Their list loses those that no longer wait when it has grown to
-// twice its length.
+// awaits puts a pod that waits among those that may be backfilled, if its Job says how long it takes. Their list loses those that no longer
+// wait when it has grown to twice its length.
 func (c *workload) awaits(p *pod) {
-	if j := c.byID[p.task.id.Job]; j == nil || j.gang || p.sized || c.gangs.patience < 0 {
+	if j := c.byID[p.task.id.Job]; j.size() == 0 || j.gang || p.sized || c.gangs.patience < 0 {
 		return
 	}
 	if len(c.sized) == cap(c.sized) {
@@ -39,14 +39,19 @@ func (p *pod) stillAwaits() bool {
 }
 
 // backfill gives places that are kept for a gang to pods that end before the gang can have its other places, if each pod takes as
-// long as its Job says. It looks at up to 1,000 pods that wait, and at others the next time; it returns how long to wait until then.
+// long as its Job says. It does so ten times a second at most, since it looks at all attempts. It looks at up to 1,000 pods that wait, and at
+// others the next time; it returns how long to wait until then.
 func (c *core) backfill(j *job) time.Duration {
-	g := &c.gangs
+	g, now := &c.gangs, c.driver.Now()
 	if len(g.picks[j]) == 0 || len(c.sized) == 0 {
 		return driver.Never
 	}
+	if left := c.looked.Add(pace / 10).Sub(now); left > 0 && c.looked > 0 {
+		return left
+	}
+	c.looked = now
 	at, late, ok := c.whole(j)
-	left := at.Sub(c.driver.Now())
+	left := at.Sub(now)
 	if !ok || left <= 0 {
 		return driver.Never
 	}
@@ -62,7 +67,7 @@ func (c *core) backfill(j *job) time.Duration {
 		}
 	}
 	if all > sweep {
-		return pace
+		return pace / 10
 	}
 	return driver.Never
 }

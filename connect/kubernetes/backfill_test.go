@@ -237,6 +237,25 @@ func TestBackfillWhereItSuits(t *testing.T) {
 		w.end(a)
 		settle(w, 3*time.Second, anywhere)
 	})
+	t.Run("told later", func(t *testing.T) {
+		w := stageOf(t, Config{Name: "sojourn", GangPatience: time.Second, Slots: []corev1.ResourceName{DefaultSlot}, Policy: builtin(t, "fifo")})
+		w.setNode("n", 2, nil)
+		a, b := add(w, 3*time.Second, nil), add(w, 9*time.Second, nil)
+		settle(w, 0, a, b)
+		w.newJob(2, map[string]string{Gang: ""}, nil)
+		settle(w, 0)
+		settle(w, time.Second)
+		later := add(w, 0, nil)
+		w.end(a)
+		settle(w, 3*time.Second)
+		w.pods[later].Annotations[Size] = "1s"
+		w.core.pod(w.pods[later].DeepCopy())
+		w.now = w.now.Add(10 * time.Millisecond)
+		if sleep := w.settle(); sleep > 90*time.Millisecond || len(w.order) > 0 {
+			t.Errorf("a moment after the last look %d pods are bound, and the next look is in %v", len(w.order), sleep)
+		}
+		settle(w, 3100*time.Millisecond, later)
+	})
 	t.Run("attempts elsewhere", func(t *testing.T) {
 		w := stageOf(t, Config{Name: "sojourn", GangPatience: time.Second, Slots: []corev1.ResourceName{DefaultSlot}, Policy: builtin(t, "fifo")})
 		on := func(kind string) func(*corev1.PodSpec) {

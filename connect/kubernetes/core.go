@@ -65,7 +65,8 @@ type known struct {
 // A core is all layers, and owns the policy. It is for one goroutine.
 type core struct {
 	workload
-	told sojourn.Time // when some of the pods that wait were looked at last
+	told   sojourn.Time // when some of the pods that wait were looked at last
+	looked sojourn.Time // when backfill did; 0: never
 }
 
 // A job is a job of the policy, or one that the policy has refused.

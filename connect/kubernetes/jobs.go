@@ -178,6 +178,11 @@ func (c *workload) redescribe(j *job, o metav1.Object, n int) error {
 		return err
 	}
 	j.spec = spec
+	for _, i := range slices.Sorted(maps.Keys(j.tasks)) { // they may say now how long they take
+		for _, p := range j.tasks[i].waiting {
+			c.awaits(p)
+		}
+	}
 	return nil
 }
 
