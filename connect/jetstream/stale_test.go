@@ -49,13 +49,7 @@ func TestStoppedAndStale(t *testing.T) {
 		}
 		waitFor(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.book.segments[1] != nil })
 		a.mu.Lock() // it is stopped
-		b.mu.Lock()
-		b.heard = time.Now().Add(-2 * time.Hour)
-		b.mu.Unlock()
-		lead(t, b)
-		if err := b.Append(1, []byte("from b")); err != nil {
-			t.Fatal(err)
-		}
+		takesOver(t, b)
 		a.stream = &staleStream{a.stream, a.book.last + 1, questions}
 		a.mu.Unlock()
 		for range questions + 1 {

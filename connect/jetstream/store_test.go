@@ -77,6 +77,18 @@ func (e *engine) open(t *testing.T, o Options) *store {
 	return s.(*store)
 }
 
+// takesOver lets a store take the one that leads for gone, lead, and append.
+func takesOver(t *testing.T, s *store) {
+	t.Helper()
+	s.mu.Lock()
+	s.heard = time.Now().Add(-2 * time.Hour)
+	s.mu.Unlock()
+	lead(t, s)
+	if err := s.Append(1, []byte("from b")); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // lead waits until a store leads.
 func lead(t *testing.T, s *store) {
 	t.Helper()
@@ -189,13 +201,7 @@ func TestFence(t *testing.T) {
 		t.Errorf("b appends: %v", err)
 	}
 	a.mu.Lock() // it is stopped
-	b.mu.Lock()
-	b.heard = time.Now().Add(-2 * time.Hour)
-	b.mu.Unlock()
-	lead(t, b)
-	if err := b.Append(1, []byte("from b")); err != nil {
-		t.Fatal(err)
-	}
+	takesOver(t, b)
 	a.mu.Unlock()
 	for what, err := range map[string]error{"Append": a.Append(1, []byte("late")), "Create": a.Create(2, []byte("late")), "Create of the same": a.Create(1, nil), "Remove": a.Remove(1), "Sync": a.Sync(1), "Lead": a.Lead()} {
 		if !errors.Is(err, journal.ErrLocked) || !strings.Contains(err.Error(), "b leads") {

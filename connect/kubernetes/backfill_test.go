@@ -136,18 +136,11 @@ func TestBackfillOfLiars(t *testing.T) {
 		t.Run(policy, func(t *testing.T) {
 			w, one, node := newGangStage(t, policy, time.Second)
 			node("n", 4, false)
+			at := began
 			pass := func(d time.Duration, want ...types.UID) {
 				t.Helper()
-				w.now = w.now.Add(d)
-				w.settle()
-				var got []types.UID
-				for _, b := range w.order {
-					got = append(got, b.uid)
-				}
-				w.carryOut()
-				if slices.Sort(got); !slices.Equal(got, want) {
-					t.Fatalf("bound are %v, want %v", got, want)
-				}
+				at = at.Add(d)
+				w.binds(t, at, want...)
 			}
 			add := func(space string, seconds time.Duration) types.UID {
 				return w.newSized(space, seconds*time.Second, one).UID
@@ -185,16 +178,7 @@ func TestBackfillOfLiars(t *testing.T) {
 func TestBackfillWhereItSuits(t *testing.T) {
 	settle := func(w *stage, at time.Duration, want ...types.UID) {
 		t.Helper()
-		w.now = Time(epoch).Add(at)
-		w.settle()
-		var got []types.UID
-		for _, b := range w.order {
-			got = append(got, b.uid)
-		}
-		w.carryOut()
-		if slices.Sort(got); !slices.Equal(got, want) {
-			t.Fatalf("at %v are bound %v, want %v", at, got, want)
-		}
+		w.binds(t, began.Add(at), want...)
 	}
 	add := func(w *stage, size time.Duration, change func(*corev1.PodSpec)) types.UID {
 		return w.newSized("d", size, change).UID
@@ -273,4 +257,19 @@ func TestBackfillWhereItSuits(t *testing.T) {
 		w.end(a)
 		settle(w, 3*time.Second) // nobody knows when the other place comes
 	})
+}
+
+// binds settles at an instant, and demands that these pods are bound then.
+func (w *stage) binds(t *testing.T, at sojourn.Time, want ...types.UID) {
+	t.Helper()
+	w.now = at
+	w.settle()
+	var got []types.UID
+	for _, b := range w.order {
+		got = append(got, b.uid)
+	}
+	w.carryOut()
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Fatalf("at %v are bound %v, want %v", at, got, want)
+	}
 }

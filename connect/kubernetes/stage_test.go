@@ -49,8 +49,11 @@ func newStage(t fataler, p sojourn.Policy) *stage {
 	return stageOf(t, Config{Policy: p, Name: "sojourn", Slots: []corev1.ResourceName{DefaultSlot}})
 }
 
+// began is when each stage begins.
+const began = sojourn.Time(6 * 365 * 24 * time.Hour)
+
 func stageOf(t fataler, c Config) *stage {
-	w := &stage{t: t, nodes: map[string]*corev1.Node{}, pods: map[types.UID]*corev1.Pod{}, unplaced: map[types.UID]string{}, warned: map[types.UID]string{}, marked: map[types.UID]string{}, now: sojourn.Time(6 * 365 * 24 * time.Hour)}
+	w := &stage{t: t, nodes: map[string]*corev1.Node{}, pods: map[types.UID]*corev1.Pod{}, unplaced: map[types.UID]string{}, warned: map[types.UID]string{}, marked: map[types.UID]string{}, now: began}
 	if c.GangPatience == 0 {
 		c.GangPatience = -1 // unless the test asks for it
 	}

@@ -55,16 +55,7 @@ func newHost(t testing.TB, servers int, opt asynq.RedisClientOpt) *host {
 
 // serve starts a server.
 func (h *host) serve(concurrency int) {
-	server := asynq.NewServer(h.opt, asynq.Config{Concurrency: concurrency, LogLevel: asynq.FatalLevel,
-		TaskCheckInterval: 5 * time.Millisecond, RetryDelayFunc: h.queue.RetryDelay})
-	mux := asynq.NewServeMux()
-	mux.Use(h.queue.Middleware)
-	mux.HandleFunc("task", func(ctx context.Context, task *asynq.Task) error {
-		var p payload
-		if err := json.Unmarshal(task.Payload(), &p); err != nil {
-			return err
-		}
-		id, _ := asynq.GetTaskID(ctx)
+	h.process(concurrency, func(ctx context.Context, id string, p payload) error {
 		h.mu.Lock()
 		h.runs[id]++
 		h.mu.Unlock()
@@ -78,6 +69,22 @@ func (h *host) serve(concurrency int) {
 		defer h.mu.Unlock()
 		h.ends[p.Job] = append(h.ends[p.Job], time.Since(h.start))
 		return nil
+	})
+}
+
+// process starts a server that does something for each task.
+func (h *host) process(concurrency int, do func(ctx context.Context, id string, p payload) error) {
+	server := asynq.NewServer(h.opt, asynq.Config{Concurrency: concurrency, LogLevel: asynq.FatalLevel,
+		TaskCheckInterval: 5 * time.Millisecond, RetryDelayFunc: h.queue.RetryDelay})
+	mux := asynq.NewServeMux()
+	mux.Use(h.queue.Middleware)
+	mux.HandleFunc("task", func(ctx context.Context, task *asynq.Task) error {
+		var p payload
+		if err := json.Unmarshal(task.Payload(), &p); err != nil {
+			return err
+		}
+		id, _ := asynq.GetTaskID(ctx)
+		return do(ctx, id, p)
 	})
 	if err := server.Start(mux); err != nil {
 		h.t.Fatal(err)

@@ -3,7 +3,6 @@
 package asynq_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,15 +121,7 @@ func TestRedisFails(t *testing.T) {
 			h := newHost(t, 0, s.opt())
 			var mu sync.Mutex
 			runs, ends := map[string]int{}, map[string]int{}
-			server := asynq.NewServer(h.opt, asynq.Config{Concurrency: 4, LogLevel: asynq.FatalLevel, TaskCheckInterval: 5 * time.Millisecond, RetryDelayFunc: h.queue.RetryDelay})
-			mux := asynq.NewServeMux()
-			mux.Use(h.queue.Middleware)
-			mux.HandleFunc("task", func(ctx context.Context, task *asynq.Task) error {
-				var p payload
-				if err := json.Unmarshal(task.Payload(), &p); err != nil {
-					return err
-				}
-				id, _ := asynq.GetTaskID(ctx)
+			h.process(4, func(ctx context.Context, id string, p payload) error {
 				retried, _ := asynq.GetRetryCount(ctx)
 				mu.Lock()
 				runs[fmt.Sprint(id, "/", retried)]++
@@ -141,11 +132,6 @@ func TestRedisFails(t *testing.T) {
 				ends[id]++
 				return nil
 			})
-			if err := server.Start(mux); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(server.Shutdown)
-			log := &diary{}
 			var gates []*gate.Gate
 			for range 2 {
 				queue, err := sojournasynq.New(h.opt, "default")
@@ -153,7 +139,7 @@ func TestRedisFails(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { queue.Close() })
-				g, err := gate.New(newFair(), queue, gate.Options{Compare: 300 * time.Millisecond, Log: slog.New(slog.NewTextHandler(log, nil))})
+				g, err := gate.New(newFair(), queue, gate.Options{Compare: 300 * time.Millisecond, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -245,9 +231,6 @@ func TestRedisFails(t *testing.T) {
 			if again > 4 && !fault.loses {
 				t.Errorf("tasks have ended %d times too often, want at most 4: each worker has one whose end asynq may not have filed", again)
 			}
-			if t.Failed() {
-				t.Log("\n" + log.text.String())
-			}
 		})
 	}
 }
@@ -262,16 +245,4 @@ func (h *host) do(args ...any) {
 	if err := h.redis.Do(context.Background(), args...).Err(); err != nil && !strings.Contains(fmt.Sprint(args...), "KILL") {
 		h.t.Errorf("%v: %v", args, err)
 	}
-}
-
-// A diary is a log that may be read while it is written.
-type diary struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (d *diary) Write(p []byte) (int, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.text.Write(p)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -130,15 +131,7 @@ func lognormal(r *rand.Rand, median, sigma float64) func() float64 {
 // workload is the text of the i-th draw.
 func (l *load) workload(i uint64, requested bool) []byte {
 	list := l.make(rand.New(rand.NewPCG(i, 38)))
-	slices.SortStableFunc(list, func(a, b job) int {
-		switch {
-		case a.At < b.At:
-			return -1
-		case a.At > b.At:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b job) int { return cmp.Compare(a.At, b.At) })
 	var text bytes.Buffer
 	for i, j := range list {
 		j.ID, j.At = i+1, math.Round(1e3*j.At)/1e3
