@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
@@ -17,6 +18,9 @@ func (j *Journal) another() (sojourn.Policy, error) {
 	}
 	if err != nil {
 		return nil, visible.Errorf("journal: Options.Another: %w", err)
+	}
+	if n := len(slices.Collect(sojourn.All[swapper](p))); n != len(j.shadows) {
+		return nil, visible.Errorf("journal: Options.Another: it makes a %T with %d shadows inside, and the policy that Open gets has %d", p, n, len(j.shadows))
 	}
 	if s, ok := sojourn.As[sojourn.Snapshotter](p); ok {
 		if blank, err := s.AppendBinary(nil); err == nil && bytes.Equal(blank, j.blank) {
@@ -53,8 +57,11 @@ func (l *log) rewrite(segment uint64, another func() (sojourn.Policy, error)) (s
 	if err != nil {
 		return 0, err
 	}
-	other := &Journal{head: c.last().head}
+	other := &Journal{head: c.last().head, shadows: slices.Collect(sojourn.All[swapper](p))}
 	other.log.stopped = &l.stopping
+	if err := other.enforce(c[0].head.names); err != nil {
+		return 0, err
+	}
 	if err := other.replay(c, p); err != nil {
 		return 0, err
 	}
@@ -63,6 +70,9 @@ func (l *log) rewrite(segment uint64, another func() (sojourn.Policy, error)) (s
 	}
 	other.head.trace = c.last().trace // what follows it says so
 	data, err := other.state(&other.head, false)
+	if err == nil && other.swapped() != other.swaps {
+		err = errors.New("journal: Options.Another: somebody swaps the policy that it makes")
+	}
 	if err != nil {
 		return 0, err
 	}

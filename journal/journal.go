@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,8 +35,9 @@ type Options struct {
 	// Another, unless nil, returns another new policy like the one that Open gets, with all that is around it. Then no call waits for
 	// a snapshot: a goroutine makes it of what the store has, with a policy of its own, which takes the memory of a second one meanwhile.
 	// Read, Create and Remove of a segment must be allowed while a later one is written, as those of OpenFiles are. If that
-	// fails, and with Keep or a shadow inside, calls take snapshots as without it. It is an error of Open if the policy is not like
-	// the other one (TestNoPause, TestAnother).
+	// fails, and with Keep, calls take snapshots as without it; so does the call after Swap of a shadow inside. Nobody else may swap what
+	// Another returns. It is an error of Open if the policy is not like the other one, or has not as many shadows inside
+	// (TestNoPause, TestAnother, TestAnotherShadow).
 	Another func() (sojourn.Policy, error)
 
 	// Retry says that the store may fail for a while. The journal goes on in memory meanwhile: Observe and Assign work, and Wait, Flush and
@@ -179,12 +181,10 @@ func Open(s Store, p sojourn.Policy, o Options) (*Journal, error) {
 	j.log.store, j.log.keep = s, o.Keep
 	j.log.cond = sync.NewCond(&j.log.mu)
 	j.log.over, j.log.cancel = context.WithCancelCause(context.Background())
-	for s := range sojourn.All[swapper](p) {
-		j.shadows = append(j.shadows, s)
-	}
+	j.shadows = slices.Collect(sojourn.All[swapper](p))
 	j.swaps = j.swapped()
 	j.known.Store(j.swaps)
-	if s, saves := sojourn.As[sojourn.Snapshotter](p); saves && o.Another != nil && !o.Keep && len(j.shadows) == 0 {
+	if s, saves := sojourn.As[sojourn.Snapshotter](p); saves && o.Another != nil && !o.Keep {
 		var err error
 		if j.blank, err = s.AppendBinary(nil); err == nil {
 			_, err = j.another()

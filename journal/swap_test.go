@@ -5,12 +5,128 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
 	"github.com/sojourn-sched/sojourn/research/shadow"
 )
+
+// savedSwappable is swappable with a policy that counts how often it is asked for a snapshot.
+func savedSwappable(asked *atomic.Int64) (sojourn.Policy, error) {
+	p, err := newSaved(asked)
+	if err != nil {
+		return nil, err
+	}
+	return shadow.New(p, newFIFO(nil), shadow.Options{Policy: func(name string) (sojourn.Policy, error) {
+		switch name {
+		case "":
+			return newSaved(asked)
+		case "backward":
+			return savedBackward{newBackward(), asked}, nil
+		}
+		return nil, errors.New("what is that?")
+	}})
+}
+
+type savedBackward struct {
+	backward
+	asked *atomic.Int64
+}
+
+func (s savedBackward) AppendBinary(dst []byte) ([]byte, error) {
+	s.asked.Add(1)
+	return s.backward.AppendBinary(dst)
+}
+
+// With Another, and a shadow inside, no call takes a snapshot but the one after a swap; states are made in the background under the policy that is in force, and the next process goes on
+// with it, as it was. An Another that somebody swaps, or without a shadow, is an error, and nothing is lost.
+func TestAnotherShadow(t *testing.T) {
+	for _, what := range []string{"", "it is swapped"} {
+		m := newMemory()
+		var own, others atomic.Int64
+		p, _ := savedSwappable(&own)
+		sh, _ := sojourn.As[*shadow.Shadow](p)
+		made := 0
+		another := func() (sojourn.Policy, error) {
+			p, err := savedSwappable(&others)
+			if made++; what != "" && made > 1 {
+				o, _ := sojourn.As[*shadow.Shadow](p)
+				return meddled{o}, err
+			}
+			return p, err
+		}
+		j := mustOpen(t, m, p, Options{SnapshotBytes: 500, Another: another, inline: true})
+		own.Store(0)
+		others.Store(0)
+		tell := func(ev sojourn.Event) {
+			if err := errors.Join(j.Observe(ev), j.Flush()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		id := sojourn.JobID(0)
+		arrives := func() {
+			id++
+			tell(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Phases: []sojourn.Phase{{Tasks: 1}}}})
+		}
+		for range 200 { // no decision shows which policy there is
+			arrives()
+			f, _ := openFiles(m.crash(0, false, false), "dir")
+			p, _ := savedSwappable(new(atomic.Int64))
+			if k, err := Open(f, p, Options{}); err != nil || k.Restored().Rebuilt != nil {
+				t.Fatalf("%q, after %d jobs: %v, %v", what, id, err, k.Restored().Rebuilt)
+			}
+		}
+		if calls := own.Load(); calls > 0 != (what != "") {
+			t.Errorf("%q: %d calls have taken snapshots", what, calls)
+		}
+		tell(sojourn.Event{Kind: sojourn.SlotAdded})
+		for _, name := range []string{"backward", "", "backward"} {
+			for range 50 {
+				arrives()
+				if a, ok := j.Assign(0); ok && id%2 == 0 {
+					tell(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt})
+				} else if ok {
+					tell(sojourn.Event{Kind: sojourn.TaskFailed, Task: a.Task, Attempt: a.Attempt})
+				}
+			}
+			if err := errors.Join(sh.Swap(name), j.Flush()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if calls := own.Load(); what == "" && calls != 3 || what != "" && calls <= 3 {
+			t.Errorf("%q: %d calls have taken snapshots: want 3, one after each swap, unless Another is swapped", what, calls)
+		}
+		if what == "" && others.Load() < 10 {
+			t.Errorf("%d snapshots in the background", others.Load())
+		}
+		want := factsOf(j.acc)
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		p, _ = savedSwappable(&own)
+		j = mustOpen(t, m, p, Options{})
+		next, _ := sojourn.As[*shadow.Shadow](p)
+		if name, _ := next.Active(); name != "backward" || factsOf(j.acc) != want || j.Restored().Rebuilt != nil {
+			t.Errorf("%q: policy %q, %+v", what, name, j.Restored())
+		}
+	}
+	var own atomic.Int64
+	p, _ := savedSwappable(&own)
+	f, _ := openFiles(newMemory(), "dir")
+	if _, err := Open(f, p, Options{Another: func() (sojourn.Policy, error) { return newSaved(&own) }}); err == nil || !strings.Contains(err.Error(), "with 0 shadows inside, and the policy that Open gets has 1") {
+		t.Errorf("Another without a shadow: %v", err)
+	}
+}
+
+// A meddled shadow is swapped by somebody else while it is asked.
+type meddled struct{ *shadow.Shadow }
+
+func (m meddled) Observe(ev sojourn.Event) error {
+	_ = m.Swap("backward")
+	return m.Shadow.Observe(ev)
+}
 
 // swappable returns a shadow of FIFO that can be exchanged for one that serves the latest job first.
 func swappable(t testing.TB) *shadow.Shadow {

@@ -88,6 +88,7 @@ func serveFaulty(dir string) {
 	defer stop()
 	dice := &dice{rng: rand.New(rand.NewPCG(uint64(os.Getpid()), 1))}
 	policy := newPolicy
+	var first sync.Once // the others are those of the journal
 	if os.Getpid()%2 == 0 {
 		policy = func() (sojourn.Policy, error) {
 			p, err := newPolicy()
@@ -100,7 +101,7 @@ func serveFaulty(dir string) {
 			}
 			s, err := shadow.New(p, other, shadow.Options{Policy: func(string) (sojourn.Policy, error) { return newPolicy() }})
 			if err == nil {
-				go swap(s, dice)
+				first.Do(func() { go swap(s, dice) })
 			}
 			return s, err
 		}
