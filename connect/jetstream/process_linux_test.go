@@ -28,9 +28,14 @@ import (
 const (
 	childServer = "SOJOURN_TEST_SERVER"
 	childFolder = "SOJOURN_TEST_FOLDER"
+
+	clusterServer = "SOJOURN_TEST_CLUSTER" // the process is a server of a cluster
 )
 
 func TestMain(m *testing.M) {
+	if command := os.Getenv(clusterServer); command != "" {
+		runServer(command)
+	}
 	if url := os.Getenv(childServer); url != "" {
 		if err := child(url, os.Getenv(childFolder)); err != nil {
 			fmt.Println("ends:", err)
@@ -53,14 +58,14 @@ func (h hearer) Note(n live.Note) {
 	}
 }
 
-// open returns a pool on the journal, and what closes that. Its tasks say what they do.
+// open returns a pool on the journal, and what closes that. Its tasks say what they do. The url names all servers, each of which keeps the journal.
 func open(url string, say func(string, ...any)) (p *live.Pool, h hearer, end func() error, err error) {
 	h = hearer{make(chan struct{}), make(chan struct{})}
-	conn, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
+	conn, err := connect(url)
 	if err != nil {
 		return nil, h, nil, err
 	}
-	store, err := Open(bg, conn, "test", Options{Lease: time.Second})
+	store, err := Open(bg, conn, "test", Options{Lease: time.Second, Replicas: 1 + strings.Count(url, ",")})
 	if err != nil {
 		return nil, h, nil, err
 	}
@@ -83,6 +88,11 @@ func open(url string, say func(string, ...any)) (p *live.Pool, h hearer, end fun
 	return p, h, j.Close, err
 }
 
+// connect connects as somebody who wants to know soon that a server is frozen.
+func connect(url string) (*nats.Conn, error) {
+	return nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2))
+}
+
 // child submits jobs and runs them while it leads, and notes what it does in a file of its own. It says on its output when it leads, and why it ends.
 func child(url, dir string) error {
 	effects, err := os.Create(filepath.Join(dir, fmt.Sprintf("effects.%d", os.Getpid())))
@@ -91,6 +101,10 @@ func child(url, dir string) error {
 	}
 	say := func(format string, args ...any) { fmt.Fprintf(effects, format+"\n", args...) }
 	p, h, _, err := open(url, say)
+	if bad := new(journal.DamageError); err != nil && !errors.As(err, &bad) && !errors.Is(err, journal.ErrDiffers) {
+		time.Sleep(100 * time.Millisecond) // another process is started at once
+		return fmt.Errorf("away: %w", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -128,14 +142,14 @@ type peer struct {
 	ended chan struct{}
 }
 
-func newPeer(t *testing.T, e *engine, dir string) *peer {
+func newPeer(t *testing.T, url, dir string) *peer {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &peer{cmd: exec.Command(exe), ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), childServer+"="+e.ClientURL(), childFolder+"="+dir)
+	p.cmd.Env = append(os.Environ(), childServer+"="+url, childFolder+"="+dir)
 	p.cmd.Stderr = os.Stderr
 	out, err := p.cmd.StdoutPipe()
 	if err == nil {
@@ -177,7 +191,7 @@ func (p *peer) kill() {
 // lease. No acknowledged job is lost, and no attempt is started twice under one number, by all processes together. On a busy machine a process that is only slow may have to end, too.
 func TestKilledProcesses(t *testing.T) {
 	e, dir := newEngine(t), t.TempDir()
-	peers := []*peer{newPeer(t, e, dir), newPeer(t, e, dir)}
+	peers := []*peer{newPeer(t, e.ClientURL(), dir), newPeer(t, e.ClientURL(), dir)}
 	leader := func() (p *peer) { // waits for one, and starts others in place of those that have ended
 		waitFor(t, func() bool {
 			p = nil
@@ -185,7 +199,7 @@ func TestKilledProcesses(t *testing.T) {
 				switch {
 				case !peers[i].over():
 				case peers[i].says("ends: another process leads"):
-					peers[i] = newPeer(t, e, dir)
+					peers[i] = newPeer(t, e.ClientURL(), dir)
 				default:
 					t.Fatalf("a process ended, and said %q", *peers[i].said.Load())
 				}
@@ -197,7 +211,7 @@ func TestKilledProcesses(t *testing.T) {
 		})
 		return p
 	}
-	replace := func(old *peer) { peers[slices.Index(peers, old)] = newPeer(t, e, dir) }
+	replace := func(old *peer) { peers[slices.Index(peers, old)] = newPeer(t, e.ClientURL(), dir) }
 	for i := range rounds {
 		p := leader()
 		other := peers[1-slices.Index(peers, p)]

@@ -1,4 +1,4 @@
-// Package killtest checks what processes have done that were killed while they ran jobs.
+// Package killtest kills servers, and checks what processes have done that were killed while they ran jobs.
 package killtest
 
 import (

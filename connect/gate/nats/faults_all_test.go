@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -27,6 +25,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/connect/gate"
 	sojournnats "github.com/sojourn-sched/sojourn/connect/gate/nats"
+	"github.com/sojourn-sched/sojourn/internal/killtest"
 )
 
 // runServer is a server of a cluster, in a process of its own: name, folder, port, port of the cluster, routes.
@@ -42,167 +41,20 @@ func runServer(text string) {
 	select {}
 }
 
-// A link carries the bytes of one server to another one, unless it is cut.
-type link struct {
-	listener net.Listener
-	to       string
-
-	mu    sync.Mutex
-	down  bool
-	conns map[net.Conn]bool
-}
-
-func newLink(t testing.TB, to int) *link {
-	l := &link{listener: must(net.Listen("tcp", "127.0.0.1:0")), to: fmt.Sprintf("127.0.0.1:%d", to), conns: map[net.Conn]bool{}}
-	t.Cleanup(func() { l.listener.Close(); l.cut(true) })
-	go func() {
-		for {
-			c, err := l.listener.Accept()
-			if err != nil {
-				return
-			}
-			go l.carry(c)
+// newCluster returns three servers in processes of their own.
+func newCluster(t testing.TB, say func(string, ...any)) *killtest.Cluster {
+	return killtest.NewCluster(t, "SOJOURN_NATS", say, func(ports [3]int) (ok bool) {
+		conn := lively(fmt.Sprintf("nats://127.0.0.1:%d", ports[0]))
+		defer conn.Close()
+		api := must(js.New(conn))
+		for end := time.Now().Add(time.Minute); !ok && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_, err := api.CreateStream(ctx, js.StreamConfig{Name: "first", Replicas: 3}) // it needs all three
+			cancel()
+			ok = err == nil
 		}
-	}()
-	return l
-}
-
-func (l *link) port() int { return l.listener.Addr().(*net.TCPAddr).Port }
-
-func (l *link) carry(c net.Conn) {
-	defer c.Close()
-	d, err := net.Dial("tcp", l.to)
-	if err != nil {
-		return
-	}
-	defer d.Close()
-	l.mu.Lock()
-	if l.down {
-		l.mu.Unlock()
-		return
-	}
-	l.conns[c], l.conns[d] = true, true
-	l.mu.Unlock()
-	go func() { _, _ = io.Copy(c, d); c.Close() }()
-	_, _ = io.Copy(d, c)
-	l.mu.Lock()
-	delete(l.conns, c)
-	delete(l.conns, d)
-	l.mu.Unlock()
-}
-
-func (l *link) cut(down bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.down = down
-	for c := range l.conns {
-		c.Close()
-	}
-}
-
-// A cluster is three servers in processes of their own.
-type cluster struct {
-	t       testing.TB
-	say     func(string, ...any)
-	command [3]string
-	dir     [3]string
-	ports   [3]int
-	links   [3][3]*link
-	cmds    [3]*exec.Cmd
-}
-
-func newCluster(t testing.TB, say func(string, ...any)) *cluster {
-	c := &cluster{t: t, say: say}
-	t.Cleanup(func() {
-		for i := range 3 {
-			c.kill(i)
-		}
+		return ok
 	})
-	for range 5 {
-		if c.make() {
-			return c
-		}
-	}
-	t.Fatal("no cluster starts")
-	return nil
-}
-
-// make starts the servers. It reports whether they are a cluster: somebody else may have taken a port.
-func (c *cluster) make() (ok bool) {
-	var inner [3]int
-	for i := range 3 {
-		c.ports[i], inner[i], c.dir[i] = freePort(), freePort(), filepath.Join(c.t.TempDir(), fmt.Sprint("s", i))
-	}
-	for i := range 3 {
-		c.command[i] = fmt.Sprintf("s%d %s %d %d", i, c.dir[i], c.ports[i], inner[i])
-		for j := range 3 {
-			if j != i {
-				c.links[i][j] = newLink(c.t, inner[j])
-				c.command[i] += fmt.Sprint(" ", c.links[i][j].port())
-			}
-		}
-	}
-	for i := range 3 {
-		c.start(i)
-	}
-	conn := lively(c.url())
-	defer conn.Close()
-	api := must(js.New(conn))
-	for end := time.Now().Add(time.Minute); !ok && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
-		_, err := api.CreateStream(ctx, js.StreamConfig{Name: "first", Replicas: 3}) // it needs all three
-		cancel()
-		ok = err == nil
-	}
-	if !ok {
-		for i := range 3 {
-			c.kill(i)
-		}
-	}
-	return ok
-}
-
-func (c *cluster) start(i int) {
-	if c.cmds[i] == nil {
-		c.say("start %d", i)
-		cmd := exec.Command(must(os.Executable()))
-		cmd.Env = append(os.Environ(), "SOJOURN_NATS="+c.command[i])
-		if err := cmd.Start(); err != nil {
-			c.t.Fatal(err)
-		}
-		c.cmds[i] = cmd
-	}
-}
-
-func (c *cluster) kill(i int) {
-	if cmd := c.cmds[i]; cmd != nil {
-		c.say("kill %d", i)
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		c.cmds[i] = nil
-	}
-}
-
-func (c *cluster) signal(i int, s syscall.Signal) {
-	if c.cmds[i] != nil {
-		c.say("%v %d", s, i)
-		_ = c.cmds[i].Process.Signal(s)
-	}
-}
-
-// part cuts a server off from the two others, or joins it.
-func (c *cluster) part(i int, down bool) {
-	c.say("part %d %v", i, down)
-	for j := range 3 {
-		if j != i {
-			c.links[i][j].cut(down)
-			c.links[j][i].cut(down)
-		}
-	}
-}
-
-func (c *cluster) url() string {
-	return fmt.Sprintf("nats://127.0.0.1:%d,nats://127.0.0.1:%d,nats://127.0.0.1:%d", c.ports[0], c.ports[1], c.ports[2])
 }
 
 // lively connects as somebody who wants to know soon that a server is frozen.
@@ -242,7 +94,7 @@ func testFaults(t *testing.T, seed uint64) {
 	o := options
 	o.Replicas, o.AckWait = 3, 4*time.Second
 	open := func() *sojournnats.Queue {
-		conn := lively(c.url())
+		conn := lively(c.URL("nats"))
 		t.Cleanup(conn.Close)
 		var q *sojournnats.Queue
 		until(t, "there is a queue", func() bool {
@@ -258,7 +110,7 @@ func testFaults(t *testing.T, seed uint64) {
 		})
 		return q
 	}
-	conn := lively(c.url())
+	conn := lively(c.URL("nats"))
 	t.Cleanup(conn.Close)
 	api := must(js.New(conn))
 
@@ -304,7 +156,7 @@ func testFaults(t *testing.T, seed uint64) {
 	var gates []*exec.Cmd
 	startGate := func() {
 		cmd := exec.Command(must(os.Executable()))
-		cmd.Env = append(os.Environ(), "SOJOURN_FAULTS="+c.url())
+		cmd.Env = append(os.Environ(), "SOJOURN_FAULTS="+c.URL("nats"))
 		cmd.Stderr = log
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -401,42 +253,42 @@ func testFaults(t *testing.T, seed uint64) {
 		say("fault %d of %d", fault, i)
 		switch fault {
 		case 0: // killed, same disk
-			c.kill(i)
+			c.Kill(i)
 			some(8 * time.Second)
-			c.start(i)
+			c.Start(i)
 		case 1: // killed, an empty or an old disk
 			until(t, "all servers are current", current)
-			c.kill(i)
+			c.Kill(i)
 			some(6 * time.Second)
 			if dir := old[i]; dir != "" && random.IntN(2) == 0 {
 				say("old disk %d", i)
-				_ = os.RemoveAll(c.dir[i])
-				must(0, os.CopyFS(c.dir[i], os.DirFS(dir)))
+				_ = os.RemoveAll(c.Dir(i))
+				must(0, os.CopyFS(c.Dir(i), os.DirFS(dir)))
 			} else if random.IntN(3) == 0 {
 				old[i] = filepath.Join(t.TempDir(), "old")
-				must(0, os.CopyFS(old[i], os.DirFS(c.dir[i])))
+				must(0, os.CopyFS(old[i], os.DirFS(c.Dir(i))))
 			} else {
 				say("empty disk %d", i)
-				_ = os.RemoveAll(c.dir[i])
+				_ = os.RemoveAll(c.Dir(i))
 			}
-			c.start(i)
+			c.Start(i)
 			until(t, "all servers are current", current)
 		case 2: // cut off
-			c.part(i, true)
+			c.Part(i, true)
 			some(15 * time.Second)
-			c.part(i, false)
+			c.Part(i, false)
 		case 3: // stopped
-			c.signal(i, syscall.SIGSTOP)
+			c.Signal(i, syscall.SIGSTOP)
 			some(12 * time.Second)
-			c.signal(i, syscall.SIGCONT)
+			c.Signal(i, syscall.SIGCONT)
 		case 4: // all
 			for j := range 3 {
-				c.kill(j)
+				c.Kill(j)
 				some(300 * time.Millisecond)
 			}
 			some(4 * time.Second)
 			for j := range 3 {
-				c.start(j)
+				c.Start(j)
 				some(2 * time.Second)
 			}
 		case 5: // leaders
@@ -452,12 +304,12 @@ func testFaults(t *testing.T, seed uint64) {
 			if random.IntN(2) == 0 {
 				stepDown()
 			} else {
-				c.kill(i)
+				c.Kill(i)
 			}
 			some(5 * time.Second)
 			say("continue gate %d", j)
 			_ = gates[j].Process.Signal(syscall.SIGCONT)
-			c.start(i)
+			c.Start(i)
 		case 8: // a gate is killed while leaders change
 			j := random.IntN(len(gates))
 			say("kill gate %d", j)
@@ -469,28 +321,24 @@ func testFaults(t *testing.T, seed uint64) {
 			startGate()
 		case 10: // two do not see each other, and both see the third one
 			j := (i + 1) % 3
-			say("part %d from %d", i, j)
-			c.links[i][j].cut(true)
-			c.links[j][i].cut(true)
+			c.Between(i, j, true)
 			some(15 * time.Second)
-			say("join %d and %d", i, j)
-			c.links[i][j].cut(false)
-			c.links[j][i].cut(false)
+			c.Between(i, j, false)
 		case 9: // two are cut off from each other, or two killed
 			if random.IntN(2) == 0 {
-				c.part(i, true)
-				c.part((i+1)%3, true)
+				c.Part(i, true)
+				c.Part((i+1)%3, true)
 				some(8 * time.Second)
-				c.part(i, false)
-				c.part((i+1)%3, false)
+				c.Part(i, false)
+				c.Part((i+1)%3, false)
 			} else {
-				c.kill(i)
+				c.Kill(i)
 				some(time.Second)
-				c.kill((i + 1) % 3)
+				c.Kill((i + 1) % 3)
 				some(6 * time.Second)
-				c.start(i)
+				c.Start(i)
 				some(time.Second)
-				c.start((i + 1) % 3)
+				c.Start((i + 1) % 3)
 			}
 		}
 		some(4 * time.Second)
