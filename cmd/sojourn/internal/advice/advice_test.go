@@ -469,7 +469,8 @@ func TestTieNamesTheSimplest(t *testing.T) {
 		{"alone", []stats.Interval{{}, far, far, far, far, far}, "srpt", "more than chance"},
 		{"with default", []stats.Interval{{}, near, far, near, far, far}, "default", "Use default: the mean sojourn time of srpt is the least, but default and hfsp cannot be told from it"},
 		{"with all", []stats.Interval{near, {}, near, near, near, near}, "fifo", "fifo is the simplest of those within 5 %"},
-		{"with what may be far worse", []stats.Interval{{}, far, far, near, wide, wide}, "default", "default, fair and fifo cannot be told from it"},
+		{"with what may be far worse", []stats.Interval{{}, far, far, near, wide, wide}, "default", "default cannot be told from it on this workload: that is a tie, and it may be chance that fair and fifo have up to 40 % more, and default is the simplest"},
+		{"with nothing near", []stats.Interval{{}, far, wide, far, far, far}, "srpt", "its mean sojourn time is the least, but it may be chance that fair:order=running has 40 % more."},
 		{"with options only", []stats.Interval{far, {}, near, far, far, far}, "hfsp", "Use hfsp: its mean sojourn time is the least, but fair:order=running cannot be told from it"},
 	} {
 		a := &Advice{Study: &Study{specs: specs}, Objective: objectives[0], Length: 10}

@@ -99,10 +99,6 @@ func (st *Study) Evaluate(ctx context.Context, o Objective) (*Advice, error) {
 	return a, nil
 }
 
-// alike is by how much more of the objective a policy is still as good as the best, in percent or in points of a share, if chance
-// cannot tell the two apart.
-const alike = 5
-
 // simplest returns the policy to advise: the simplest that is tied with the best and has hardly more of the objective.
 func (a *Advice) simplest(best int) int {
 	if a.Length == 0 {
@@ -111,7 +107,7 @@ func (a *Advice) simplest(best int) int {
 	use := best
 	for p := range a.Lines {
 		line := &a.Lines[p]
-		if line.Tied() && a.Objective.amount(line.Best.Mean) <= alike && plainness(a.specs[p]) < plainness(a.specs[use]) {
+		if line.Tied() && a.Objective.amount(line.Best.Mean) <= paired.Alike && plainness(a.specs[p]) < plainness(a.specs[use]) {
 			use = p
 		}
 	}

@@ -57,9 +57,10 @@ func (a *Advice) Sentences() []string {
 func (a *Advice) what() string {
 	best := &a.Lines[0]
 	var ties []string
+	var more []float64
 	for i := range a.Lines[1:] {
 		if l := &a.Lines[1+i]; l.Tied() && 1+i != a.Use {
-			ties = append(ties, l.Policy)
+			ties, more = append(ties, l.Policy), append(more, l.Best.Mean)
 		}
 	}
 	switch {
@@ -68,11 +69,11 @@ func (a *Advice) what() string {
 	case a.Use > 0:
 		use := a.Lines[a.Use].Policy
 		return fmt.Sprintf("Use %s: the %s of %s is the least, but %s, and %s is the simplest of those within %d %s.",
-			use, a.Objective.What, best.Policy, paired.Tie(append([]string{use}, ties...)), use, alike, a.Objective.scale().Unit())
+			use, a.Objective.What, best.Policy, a.Objective.scale().Tie(append([]string{use}, ties...), append([]float64{a.Lines[a.Use].Best.Mean}, more...)), use, paired.Alike, a.Objective.scale().Unit())
 	case len(ties) == 0:
 		return fmt.Sprintf("Use %s: its %s is the least, and %s.", best.Policy, a.Objective.What, paired.Sure)
 	}
-	return fmt.Sprintf("Use %s: its %s is the least, but %s.", best.Policy, a.Objective.What, paired.Tie(ties))
+	return fmt.Sprintf("Use %s: its %s is the least, but %s.", best.Policy, a.Objective.What, a.Objective.scale().Tie(ties, more))
 }
 
 func (a *Advice) gain() string {

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"iter"
@@ -155,7 +156,15 @@ func (f *Conversion) jobs(in []Input, h *hosts, stats *trace.Stats) (iter.Seq2[*
 	if slices.Contains(TableFormats, f.From) {
 		return f.readTables(in, h.speed, stats), nil
 	}
-	jobs, err := f.traced(in[0].Reader, in[0].Name, h, stats)
+	text := in[0].Reader
+	if text != nil {
+		plain := bufio.NewReaderSize(text, 1<<16)
+		if err := recognized(plain); err != nil {
+			return nil, &trace.Error{File: in[0].Name, Line: 1, Column: 1, Reason: err.Error()}
+		}
+		text = plain
+	}
+	jobs, err := f.traced(text, in[0].Name, h, stats)
 	if f.From == "workload" || f.KeepTimes {
 		return jobs, err
 	}

@@ -38,28 +38,34 @@ func unzipped(from io.Reader) (*bufio.Reader, error) {
 		}
 		in = bufio.NewReaderSize(z, 1<<16)
 	}
+	return in, recognized(in)
+}
+
+// recognized discards a byte order mark, and refuses what is no text that is read here; text that gzip compressed is.
+func recognized(in *bufio.Reader) error {
 	switch mark, _ := in.Peek(512); {
+	case bytes.HasPrefix(mark, []byte("\x1f\x8b")):
 	case bytes.HasPrefix(mark, []byte("\ufeff")):
 		in.Discard(3)
 	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")), len(mark) > 1 && (mark[0] == 0) != (mark[1] == 0):
-		return nil, errors.New("the text is UTF-16: make it UTF-8, such as by iconv -f UTF-16 -t UTF-8, or save it as CSV UTF-8")
+		return errors.New("the text is UTF-16: make it UTF-8, such as by iconv -f UTF-16 -t UTF-8, or save it as CSV UTF-8")
 	case bytes.HasPrefix(mark, []byte("PAR1")):
-		return nil, errors.New("this is Parquet: export the table as CSV")
+		return errors.New("this is Parquet: export the table as CSV")
 	case bytes.HasPrefix(mark, []byte("PK\x03\x04")):
-		return nil, errors.New("this is a zip archive or a spreadsheet: unpack it, or export the sheet as CSV")
+		return errors.New("this is a zip archive or a spreadsheet: unpack it, or export the sheet as CSV")
 	case bytes.HasPrefix(mark, []byte("LZ4Block")), bytes.HasPrefix(mark, []byte("\x82SNAPPY")):
-		return nil, errors.New("the file is compressed as only Spark reads it: write it with spark.eventLog.compress=false, or with spark.eventLog.compression.codec=zstd")
+		return errors.New("the file is compressed as only Spark reads it: write it with spark.eventLog.compress=false, or with spark.eventLog.compression.codec=zstd")
 	default:
 		for _, z := range [...]struct{ magic, program string }{{"\x28\xb5\x2f\xfd", "zstd"}, {"\xfd7zX", "xz"}, {"BZh", "bzip2"}} {
 			if bytes.HasPrefix(mark, []byte(z.magic)) {
-				return nil, fmt.Errorf("the file is compressed by %s: give %[1]s -dc FILE | sojourn convert ... -", z.program)
+				return fmt.Errorf("the file is compressed by %s: give %[1]s -dc FILE | sojourn convert ... -", z.program)
 			}
 		}
 		if first, _, _ := bytes.Cut(mark, []byte("\n")); bytes.IndexByte(first, 0) >= 0 {
-			return nil, errors.New("this is no text: export the table as CSV, or the log as text")
+			return errors.New("this is no text: export the table as CSV, or the log as text")
 		}
 	}
-	return in, nil
+	return nil
 }
 
 // A placed error is a fault of the file, and its place.
@@ -70,6 +76,11 @@ type placed struct {
 
 func (e *placed) Error() string { return e.err.Error() }
 func (e *placed) Unwrap() error { return e.err }
+
+// An unended error is a fault of the last line of a file that was copied while it grew: the line has no end.
+type unended struct{ error }
+
+func (e unended) Unwrap() error { return e.error }
 
 // in returns the error with the name of the file.
 func in(file string, err error) error {
@@ -120,8 +131,9 @@ func newCells(in *bufio.Reader, separator rune, quotes bool) (*cells, error) {
 		}
 	}
 	c := &cells{comma: string(separator)}
-	if quotes {
+	if quotes || separator == ',' || separator == ';' { // what writes no quotes has other separators
 		c.csv = csv.NewReader(in)
+		c.csv.LazyQuotes = !quotes
 		c.csv.Comma = separator
 		c.csv.ReuseRecord = true
 		c.csv.TrimLeadingSpace = separator != '\t'
@@ -131,6 +143,9 @@ func newCells(in *bufio.Reader, separator rune, quotes bool) (*cells, error) {
 	}
 	if err := c.next(); err != nil {
 		return nil, err
+	}
+	for len(c.row) > 1 && strings.TrimSpace(c.row[len(c.row)-1]) == "" { // a separator behind the last title
+		c.row = c.row[:len(c.row)-1]
 	}
 	for _, title := range c.row {
 		c.head = append(c.head, strings.TrimSpace(title))
@@ -179,6 +194,9 @@ func (c *cells) next() error {
 	}
 	if c.head != nil && len(c.row) != c.width {
 		line, _ := c.place(0)
+		if len(c.row) < c.width && c.csv == nil && c.lines.open && c.lines.n > 1 {
+			return c.lines.fault("%d cells, but the first row has %d", len(c.row), c.width)
+		}
 		hint := ""
 		if len(c.row) > c.width {
 			hint = fmt.Sprintf(": perhaps a cell has %q in it", c.comma)
@@ -241,7 +259,8 @@ func (c *cells) place(i int) (line, position int) {
 // Lines are the lines of a text.
 type lines struct {
 	in   *bufio.Reader
-	n    int // of the latest line, from 1
+	n    int  // of the latest line, from 1
+	open bool // the latest line has no end
 	long []byte
 }
 
@@ -262,11 +281,21 @@ func (l *lines) next() ([]byte, error) {
 		case err == nil:
 			return l.long[:len(l.long)-1], nil
 		case err == io.EOF && len(l.long) > 0:
+			l.open = true
 			return l.long, nil
 		default:
 			return nil, err
 		}
 	}
+}
+
+// fault returns an error in the latest line.
+func (l *lines) fault(format string, args ...any) error {
+	err := &placed{l.n, 1, fmt.Errorf(format, args...)}
+	if l.open && l.n > 1 {
+		return unended{err}
+	}
+	return err
 }
 
 // Pairs are lines of KEY=VALUE words, in front of which may be cells that semicolons separate. Words
@@ -307,7 +336,7 @@ func (p *pairs) next() error {
 		for i := range p.front {
 			cell, rest, ok := strings.Cut(text[off:], ";")
 			if !ok {
-				return &placed{p.lines.n, 1, fmt.Errorf("want a line of %s and KEY=VALUE words, with semicolons in between", strings.Join(p.head[:p.front], ", "))}
+				return p.lines.fault("want a line of %s and KEY=VALUE words, with semicolons in between", strings.Join(p.head[:p.front], ", "))
 			}
 			p.values[i], p.offs[i] = cell, off
 			off = len(text) - len(rest)
@@ -336,7 +365,7 @@ func (p *pairs) next() error {
 			off += len(word) + 1
 		}
 		if p.front == 0 && !found {
-			return &placed{p.lines.n, 1, errors.New("want a line of KEY=VALUE words")}
+			return p.lines.fault("want a line of KEY=VALUE words")
 		}
 		return nil
 	}

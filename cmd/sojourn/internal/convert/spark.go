@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -67,6 +68,29 @@ var sparkEvents = [][]byte{
 // maxSparkTime is the latest time that counts, in milliseconds: half the range of nanoseconds.
 const maxSparkTime = 1 << 62 / 1_000_000
 
+// inOrder sorts the files of a rolled log, which are called events_1_APP, events_2_APP and so on: a shell names the tenth before the second.
+func inOrder(in []Input) {
+	number := func(f Input) (n int, ok bool) {
+		_, err := fmt.Sscanf(filepath.Base(f.Name), "events_%d_", &n)
+		return n, err == nil
+	}
+	for len(in) > 0 {
+		k := 0
+		for k < len(in) && filepath.Dir(in[k].Name) == filepath.Dir(in[0].Name) {
+			if _, ok := number(in[k]); !ok {
+				break
+			}
+			k++
+		}
+		slices.SortStableFunc(in[:k], func(a, b Input) int {
+			x, _ := number(a)
+			y, _ := number(b)
+			return x - y
+		})
+		in = in[max(k, 1):]
+	}
+}
+
 // readSpark reads an event log of Spark: a job becomes a job, a stage that ran tasks a phase that needs the
 // stages before, and the first success of a task its time.
 func (r *tableReader) readSpark(from io.Reader, file string) error {
@@ -101,6 +125,10 @@ func (r *tableReader) readSpark(from io.Reader, file string) error {
 		var e sparkEvent
 		if err := json.Unmarshal(line, &e); err != nil {
 			var syntax *json.SyntaxError
+			if errors.As(err, &syntax) && l.open && l.n > 1 && !r.options.Strict {
+				r.dropped[cutOff]++
+				continue
+			}
 			if errors.As(err, &syntax) {
 				return in(file, &placed{l.n, int(max(syntax.Offset, 1)), fmt.Errorf("invalid JSON: %w", err)})
 			}

@@ -54,10 +54,27 @@ func TestLogsOfOthers(t *testing.T) {
 {"id":4,"name":"train","at":660,"pool":"gpu","phases":[{"tasks":4,"time":600}]}
 {"id":5,"name":"train","at":1920,"pool":"gpu","phases":[{"tasks":4,"time":3600}]}
 `, []string{dropTexts[neverRan] + ": 2", dropTexts[partOf] + ": 2"}},
+		{"sacct", "a separator behind the titles alone", []string{"JobID|AllocCPUS|Submit|Start|End|\n1|2|10|20|50\n1.batch|2|20|20|50\n"}, `{"id":1,"at":0,"phases":[{"tasks":2,"time":30}]}
+`, []string{dropTexts[partOf] + ": 1"}},
+		{"sacct", "a spreadsheet made a table with quotes of it", []string{"JobID,JobName,AllocCPUS,Submit,Start,End,State\n\"7_[1,3-5%2]\",a,2,10,Unknown,Unknown,PENDING\n7_2,\"a,\"\"b\"\"\",2,10,20,50,COMPLETED\n"}, `{"id":1,"name":"a,\"b\"","at":0,"phases":[{"tasks":2,"time":30}]}
+`, []string{dropTexts[neverRan] + ": 1"}},
+		{"sacct", "quotes that separate nothing, between commas", []string{"JobID,JobName,AllocCPUS,Submit,Start,End\n7,a \"b\",2,10,20,50\n"}, `{"id":1,"name":"a \"b\"","at":0,"phases":[{"tasks":2,"time":30}]}
+`, nil},
+		{"sacct", "processors in a list, no start is 0", []string{"JobID|ReqTRES|Submit|Start|End\n1|billing=4,cpu=4,mem=16G,node=1|10|20|50\n2|cpu=1|10|0|40\n"}, `{"id":1,"at":0,"phases":[{"tasks":4,"time":30}]}
+`, []string{dropTexts[neverRan] + ": 1", "tasks=ReqTRES:cpu"}},
+		{"sacct", "no column of sizes", []string{"JobID|Submit|Start|End\n1|10|20|50\n2|11|20|40\n"}, `{"id":1,"at":0,"phases":[{"tasks":1,"time":30}]}
+{"id":2,"at":1,"phases":[{"tasks":1,"time":20}]}
+`, []string{remarkTexts[oneTask] + ": 2"}},
+		{"sacct", "a log that was copied while it grew", []string{"JobID|AllocCPUS|Submit|Start|End\n1|2|10|20|50\n2|2|10"}, `{"id":1,"at":0,"phases":[{"tasks":2,"time":30}]}
+`, []string{dropTexts[cutOff] + ": 1"}},
+		{"pbs", "a log that was copied while it grew, and a job that never started", []string{rerun + "03/01/2026 10:23:00;E;17.srv;qtime=1772359900 start=0 end=1772359970 Resource_List.ncpus=2\n03/01/2026 10:2"}, `{"id":1,"name":"bob/r","at":0,"pool":"q","phases":[{"tasks":1,"time":300}]}
+{"id":2,"name":"bob/a b","at":0,"pool":"q","phases":[{"tasks":2,"time":10}]}
+`, []string{dropTexts[neverRan] + ": 1", dropTexts[cutOff] + ": 1"}},
 		{"pbs", "a job that ran twice, an array", []string{rerun}, `{"id":1,"name":"bob/r","at":0,"pool":"q","phases":[{"tasks":1,"time":300}]}
 {"id":2,"name":"bob/a b","at":0,"pool":"q","phases":[{"tasks":2,"time":10}]}
 `, []string{dropTexts[partOf] + ": 1"}},
 		{"spark", "a log that was rolled", []string{strings.Join(lines[:4], ""), strings.Join(lines[4:], "")}, jobs, nil},
+		{"spark", "a log that was copied while it grew", []string{string(spark) + `{"Event":"SparkListenerTaskEnd","Stage ID":`}, jobs, []string{dropTexts[cutOff] + ": 1"}},
 		{"spark", "a rolled log in one file", []string{string(spark)}, jobs, nil},
 		{"airflow", "what the command prints", []string{`dag_id | task_id | state   | start_date                | end_date
 =======+=========+=========+===========================+==========================
@@ -100,6 +117,36 @@ etl    | load    | success | 2026-03-01T10:00:00+00:00 | 2026-03-01T10:10:00+00:
 			if !strings.Contains(notes.String(), note) {
 				t.Errorf("%s, %s: no %q in\n%s", tc.from, tc.what, note, &notes)
 			}
+		}
+	}
+}
+
+// The files of a rolled log are read in their order, in whichever they are given: a shell names the tenth before the second.
+func TestFilesOfARolledLog(t *testing.T) {
+	spark, err := os.ReadFile("testdata/spark.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(spark), "\n")
+	given := []Input{
+		{strings.NewReader(strings.Join(lines[8:], "")), "log/events_10_app"},
+		{strings.NewReader(strings.Join(lines[:4], "")), "log/events_1_app"},
+		{strings.NewReader(strings.Join(lines[4:8], "")), "log/events_2_app.zstd"},
+	}
+	_, want, err := converted(Conversion{From: "spark"}, "log", string(spark))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, notes strings.Builder
+	f := Conversion{From: "spark", To: "workload", Pool: "queue", Window: 1}
+	if err := f.Write(&got, &notes, given, nil); err != nil || got.String() != want || want == "" {
+		t.Errorf("%v: got\n%swant\n%s", err, &got, want)
+	}
+	apart := []Input{{nil, "b/events_2_x"}, {nil, "b/events_1_x"}, {nil, "a/events_3_y"}, {nil, "a/notes"}, {nil, "a/events_1_y"}}
+	inOrder(apart)
+	for i, name := range []string{"b/events_1_x", "b/events_2_x", "a/events_3_y", "a/notes", "a/events_1_y"} {
+		if apart[i].Name != name {
+			t.Errorf("file %d is %s, want %s: only files of one log that stand together are put into order", i, apart[i].Name, name)
 		}
 	}
 }

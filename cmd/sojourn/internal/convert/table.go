@@ -63,6 +63,7 @@ const (
 	repeated
 	partOf
 	otherKind
+	cutOff
 	numDrops
 )
 
@@ -77,6 +78,7 @@ var dropTexts = [numDrops]string{
 	repeated:  "rows dropped, the same row was there before",
 	partOf:    "rows dropped, parts of a job that has a row of its own",
 	otherKind: "rows dropped, of another kind than Job",
+	cutOff:    "rows dropped, cut off at the end of the file",
 }
 
 // dropHints say what helps where --strict refuses a row.
@@ -92,6 +94,7 @@ type remark int
 
 const (
 	arrivedAtStart remark = iota
+	oneTask
 	startedEarly
 	noEstimate
 	roundedUp
@@ -104,6 +107,7 @@ const (
 
 var remarkTexts = [numRemarks]string{
 	arrivedAtStart:  "rows without a time of submission, taken to arrive when they started",
+	oneTask:         "rows of a table without a column of sizes, one task each (see --columns tasks=TITLE)",
 	startedEarly:    "rows kept, started before they were submitted",
 	noEstimate:      "rows without a requested time, no estimate",
 	roundedUp:       "rows that take a part of a slot, given all of it (see --slot-size)",
@@ -184,6 +188,7 @@ func (f *Conversion) readTables(in []Input, speed float64, stats *trace.Stats) i
 		if f.From == "spark" {
 			read = r.readSpark
 		}
+		inOrder(in)
 		for _, file := range in {
 			if err == nil {
 				err = read(file.Reader, file.Name)
@@ -233,11 +238,14 @@ func (r *tableReader) read(from io.Reader, file string) error {
 	}
 	for {
 		err := r.rows.next()
-		if err == io.EOF {
+		var cut unended
+		switch {
+		case err == io.EOF:
 			r.end()
 			return nil
-		}
-		if err == nil {
+		case errors.As(err, &cut):
+			err = r.drop(cutOff)
+		case err == nil:
 			err = r.take()
 		}
 		if err != nil {
@@ -262,7 +270,7 @@ func (r *tableReader) begin(text *bufio.Reader) error {
 	if first := strings.TrimLeft(string(first), " \t\r\n"); first != "" && (first[0] == '{' || first[0] == '[') {
 		i := slices.IndexFunc(list, func(t table) bool { return t.objects != nil })
 		if i < 0 {
-			return &placed{1, 1, fmt.Errorf("want %s, found JSON%s", r.options.From, r.hint())}
+			return &placed{1, 1, fmt.Errorf("want %s, found JSON%s", r.options.From, cmp.Or(r.hint(), ": jq -r prints members as a table, such as by '[.submitted, .took] | @csv', behind a row of titles"))}
 		}
 		r.table = &list[i]
 	} else if r.objects != nil {
@@ -634,6 +642,9 @@ func (r *tableReader) take() error {
 	}
 	if tasks == 0 {
 		return r.drop(noSize)
+	}
+	if r.table.columns[fieldTasks] != nil && !r.single && len(r.at[fieldTasks])+len(r.at[fieldSlots]) == 0 {
+		r.counts[oneTask]++
 	}
 	p := part{took: t.took, tasks: tasks}
 	if p.estimate, err = r.estimate(); err != nil {

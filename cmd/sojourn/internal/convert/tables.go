@@ -60,9 +60,10 @@ var tables = map[string][]table{
 	// https://slurm.schedmd.com/sacct.html, "Job Accounting Fields" and "Job State Codes"
 	"sacct": {{
 		columns: described(`job=JobID id=JobID|JobIDRaw name=User+JobName pool=Partition user=User|UID group=Account|Group arrival=Submit
-			start=Start end=End duration=Elapsed:text|ElapsedRaw:s tasks=AllocCPUS|NCPUS|ReqCPUS
+			start=Start end=End duration=Elapsed:text|ElapsedRaw:s tasks=AllocCPUS|NCPUS|ReqCPUS|AllocTRES:cpu|ReqTRES:cpu|NNodes|AllocNodes
 			requested=Timelimit:text|TimelimitRaw:min state=State`),
 		states: slurmStates,
+		zeros:  true,
 		element: func(id string) (array string, part bool) {
 			id, _, part = strings.Cut(id, ".")
 			array, _, found := strings.Cut(id, "_")
@@ -109,6 +110,7 @@ var tables = map[string][]table{
 			requested=Resource_List.walltime:text state=type`),
 		front: []string{"date", "type", "id"},
 		keys:  strings.Fields("user group account project jobname queue ctime qtime etime start end exec_host exec_vnode session Exit_status owner run_count"),
+		zeros: true,
 		done:  "e",
 		opens: map[string]drop{"q": neverRan, "d": neverRan, "a": neverRan, "s": stillRuns, "r": stillRuns, "t": stillRuns, "c": stillRuns},
 		element: func(id string) (array string, part bool) { // 12[3].server is an element of 12[].server

@@ -3,6 +3,7 @@ package paired
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
@@ -20,9 +21,34 @@ const (
 // Sure is said of a policy that is best by more than chance.
 const Sure = "that is more than chance"
 
-// Tie is said of policies that may be as good as the best one.
-func Tie(names []string) string {
-	return format.Joined(names, "and") + " cannot be told from it on this workload: that is a tie"
+// Alike is by how much more of a number a policy is still as good as the best, in percent or in points of a share, if chance
+// cannot tell the two apart.
+const Alike = 5
+
+// Tie is said of policies that may be as good as the best one, and effects say how much more each has. Those that have far more are
+// no tie: the workload is too short, or rests on too few jobs, to tell.
+func (s Scale) Tie(names []string, effects []float64) string {
+	var near, far []string
+	most := 0.0
+	for i, name := range names {
+		if more := s.Amount(effects[i]); more <= Alike {
+			near = append(near, name)
+		} else {
+			far, most = append(far, name), max(most, more)
+		}
+	}
+	var parts []string
+	if len(near) > 0 {
+		parts = append(parts, format.Joined(near, "and")+" cannot be told from it on this workload: that is a tie")
+	}
+	if len(far) > 0 {
+		verb := " has "
+		if len(far) > 1 {
+			verb = " have up to "
+		}
+		parts = append(parts, fmt.Sprintf("it may be chance that %s%s%s %s more", format.Joined(far, "and"), verb, AmountText(most, decimals(most)), s.Unit()))
+	}
+	return strings.Join(parts, ", and ")
 }
 
 // Amount returns by how much an effect changes a number: in percent, or in points of a

@@ -66,13 +66,14 @@ func (c *compared) ahead(best, other, worst int, m float64) []string {
 		return []string{fmt.Sprintf("%s is best here, though nothing can be said of chance: %s.", c.names[best], takes), text}
 	}
 	var tied []string
+	var more []float64
 	for _, i := range n.Ties() {
-		tied = append(tied, c.names[i])
+		tied, more = append(tied, c.names[i]), append(more, n.Against(i, n.Best()).Mean)
 	}
 	if len(tied) == 0 {
 		return []string{fmt.Sprintf("%s is best here, and %s: %s.", c.names[best], paired.Sure, takes), text}
 	}
-	return []string{fmt.Sprintf("%s has the least mean sojourn time, but %s. Under %s, %s.", c.names[best], paired.Tie(tied), c.names[best], takes), text}
+	return []string{fmt.Sprintf("%s has the least mean sojourn time, but %s. Under %s, %s.", c.names[best], paired.Ratios.Tie(tied, more), c.names[best], takes), text}
 }
 
 // reference returns the run whose jobs are compared with those of the best one: fair sharing,

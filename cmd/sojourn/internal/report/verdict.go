@@ -57,11 +57,12 @@ func (r *Comparison) fastest() string {
 	if n := r.chance(); n != nil {
 		sure = ", and " + paired.Sure
 		var tied []string
+		var more []float64
 		for _, i := range n.Ties() {
-			tied = append(tied, r.Specs[i].String())
+			tied, more = append(tied, r.Specs[i].String()), append(more, n.Against(i, n.Best()).Mean)
 		}
 		if len(tied) > 0 {
-			sure = ", but " + paired.Tie(tied)
+			sure = ", but " + paired.Ratios.Tie(tied, more)
 		}
 	}
 	return format.Verdict(fmt.Sprintf("%s has the shortest mean sojourn time%s; that of %s, the longest, is %s as long", name, sure, r.Specs[most], times(mean, worst)))
