@@ -83,7 +83,7 @@ func (f *Flows) restore(r *snapshot.Reader, x *node) {
 		y.done = wide.Restore128(r)
 		y.gone = r.Bool()
 		if x.below == nil {
-			x.below, x.busy = make(map[string]*node), heap.New(less, key.prefix)
+			x.open()
 		}
 		r.Check(x.below[y.name] == nil, "a flow is there twice")
 		*f.nodes.At(uint32(n)), *x.kids.At(id), x.below[y.name] = y, y, y
@@ -97,11 +97,11 @@ func (f *Flows) restore(r *snapshot.Reader, x *node) {
 		if len(y.below) == 0 {
 			y.active = r.Bool()
 		} else {
-			y.active = y.busy.Len() > 0
+			y.active = y.first() != nil
 		}
 		r.Check(!y.gone || !y.active && y.live == 0 && y.Outstanding() > 0, "a flow that has left is there for nothing")
 		if y.active {
-			x.busy.Set(y.id, key{y.Tag(), y.turn})
+			y.file()
 		}
 	}
 	x.gaps = heap.TableOf(r.Free(x.kids.Len(), func(id int) bool { return *x.kids.At(uint32(id)) == nil }))
