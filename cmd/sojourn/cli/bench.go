@@ -117,13 +117,10 @@ func newBench(policies catalog.Catalog) *cobra.Command {
 			if err := printForm(cmd, form.json, t, t.Write); err != nil {
 				return errors.Join(failed, err)
 			}
-			switch {
-			case failed != nil:
-				return failed
-			case t.Done < t.Cells:
-				return fmt.Errorf("interrupted after %d of %d runs; the same command goes on", t.Done, t.Cells)
+			if ctx.Err() != nil || failed == nil {
+				return errors.Join(failed, t.Left())
 			}
-			return nil
+			return failed
 		}),
 	}
 	flags := cmd.Flags()

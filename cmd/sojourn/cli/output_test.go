@@ -57,6 +57,38 @@ func TestInterruptLeavesNothing(t *testing.T) {
 	}
 }
 
+// cancelling ends a context when something is written.
+type cancelling struct{ cancel context.CancelFunc }
+
+func (c cancelling) Write(p []byte) (int, error) { c.cancel(); return len(p), nil }
+
+// A benchmark that is interrupted says so, even if a trace could not be read. The error names the trace and its place, and no file that
+// was to be written.
+func TestInterruptedBench(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"traces/bad.swf":     "1 0 x",
+		"traces/good.swf":    "1 0 5 100 4 -1 -1 4 200 -1 1 1 1 1 1 1 -1 -1\n",
+		"traces/traces.json": `[{"name":"bad","file":"bad.swf","cluster":"4x1","convert":["--from","swf"]},{"name":"good","file":"good.swf","cluster":"4x1","convert":["--from","swf"]}]`,
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	root := newRoot(catalog.Builtin())
+	root.SetArgs([]string{"bench", "traces", "-o", "out", "-p", "fifo", "--loads", "recorded", "--estimates", "exact", "-q"})
+	root.SetOut(new(bytes.Buffer))
+	root.SetErr(cancelling{cancel}) // what convert says of the good one
+	err := root.ExecuteContext(ctx)
+	if want := "trace bad: traces/bad.swf:1:5: want a number, found \"x\"\ninterrupted after 0 of 2 runs; the same command goes on"; err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
 // Without a place for temporary files, a run that reads a file writes its output. A run
 // that reads stdin says what is missing.
 func TestNoTemporaryFiles(t *testing.T) {
@@ -174,8 +206,8 @@ func TestBenchNamesMissingTrace(t *testing.T) {
 		if want := "sojourn: trace gone: open " + filepath.Join(traces, "gone.swf") + ": no such file or directory\n"; status != exitFailure || stderr.String() != want {
 			t.Errorf("%s: status %d, stderr %q; want %q", policies, status, &stderr, want)
 		}
-		if !strings.Contains(stdout.String(), "trace gone refuses ") || !strings.Contains(stdout.String(), " refused; ratios") {
-			t.Errorf("%s: stdout %q, want that the trace is refused", policies, &stdout)
+		if !strings.Contains(stdout.String(), "trace gone cannot be read, for ") || !strings.HasPrefix(stdout.String(), "0 of ") {
+			t.Errorf("%s: stdout %q, want that the trace cannot be read", policies, &stdout)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -99,7 +100,7 @@ func (b *Bench) Prepare(ctx context.Context, terminal, notes io.Writer, stdin io
 			}
 			switch {
 			case ctx.Err() != nil:
-				return nil
+				return failed
 			case err != nil:
 				t.failed[k] = err
 				failed = errors.Join(failed, fmt.Errorf("trace %s: %w", t.Name, err))
@@ -172,14 +173,13 @@ func (b *Bench) convert(ctx context.Context, t *Trace, requested bool, notes io.
 		args = append([]string{requestedTime}, args...)
 	}
 	var said strings.Builder
+	var fault error // of the trace, and not of the file that is written
 	err := files.Replace(path, func(to io.Writer) error {
-		if err := b.Convert(ctx, args, to, &said); err != nil {
-			return err
-		}
-		return ctx.Err()
+		fault = cmp.Or(b.Convert(ctx, args, to, &said), ctx.Err())
+		return fault
 	})
 	if err != nil {
-		return err
+		return cmp.Or(fault, err)
 	}
 	if !requested && said.Len() > 0 {
 		fmt.Fprintf(notes, "trace %s\n%s", t.Name, said.String())

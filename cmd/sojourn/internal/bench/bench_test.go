@@ -488,7 +488,8 @@ func TestOneTraceStopsNoOther(t *testing.T) {
 		said := strings.Join(strings.Fields(text(table)), " ")
 		for _, want := range []string{
 			"trace burst refuses 6 runs, such as burst at load 0.5: burst.jsonl: all jobs arrive at once",
-			"trace torn refuses 12 runs", "trace log refuses 18 runs", "trace half refuses 6 runs",
+			fmt.Sprintf("%d of %d runs on 6 traces, of which 6 refused, without 48 of traces that cannot be read", 36, table.Cells),
+			"trace torn cannot be read, for 12 runs: ", "trace log cannot be read, for 18 runs: nobody can convert that", "trace half cannot be read, for 6 runs: nobody",
 		} {
 			if !strings.Contains(said, want) {
 				t.Errorf("the table does not say %q:\n%s", want, said)

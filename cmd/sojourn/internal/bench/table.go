@@ -187,10 +187,13 @@ func (t *Table) estimates() (all []string) {
 func (t *Table) Write(w io.Writer) error {
 	var text strings.Builder
 	refused := ""
-	if n := t.refused(); n > 0 {
+	if n := t.count(func(r *Row) bool { return r.Refused != "" && !r.trace }); n > 0 {
 		refused = fmt.Sprintf(", of which %d refused", n)
 	}
-	text.WriteString(format.Hang("", fmt.Sprintf("%d of %d runs on %s%s; ratios to %s, geometric means over traces and loads", t.Done, t.Cells, format.Count(len(t.Traces), "trace"), refused, t.Baseline)))
+	if n := t.unread(); n > 0 {
+		refused += fmt.Sprintf(", without %d of traces that cannot be read", n)
+	}
+	text.WriteString(format.Hang("", fmt.Sprintf("%d of %d runs on %s%s; ratios to %s, geometric means over traces and loads", t.Done-t.unread(), t.Cells, format.Count(len(t.Traces), "trace"), refused, t.Baseline)))
 	for _, told := range t.estimates() {
 		fmt.Fprintf(&text, "\nestimates %s\n", told)
 		lines := t.ranked(told)
@@ -215,14 +218,25 @@ func (t *Table) Write(w io.Writer) error {
 	return err
 }
 
-// refused counts the rows that are.
-func (t *Table) refused() (n int) {
+// count counts rows.
+func (t *Table) count(is func(*Row) bool) (n int) {
 	for i := range t.Rows {
-		if t.Rows[i].Refused != "" {
+		if is(&t.Rows[i]) {
 			n++
 		}
 	}
 	return n
+}
+
+// unread counts the rows of traces that cannot be read.
+func (t *Table) unread() int { return t.count(func(r *Row) bool { return r.trace }) }
+
+// Left returns an error that says how many runs there are and are missing, nil if none is.
+func (t *Table) Left() error {
+	if t.Done == t.Cells {
+		return nil
+	}
+	return fmt.Errorf("interrupted after %d of %d runs; the same command goes on", t.Done-t.unread(), t.Cells)
 }
 
 // refusals says what is refused: a line for each policy, and one for each trace that no policy can run, or several cannot for the same reason.
@@ -249,6 +263,10 @@ func (t *Table) refusals() string {
 	for i := range t.Rows {
 		if r := &t.Rows[i]; r.Refused != "" && !seen[who(r)] {
 			seen[who(r)] = true
+			if r.trace {
+				format.WriteWrapped(&text, "", "  ", fmt.Sprintf("trace %s cannot be read, for %s: %s\n", r.Trace, format.Count(runs[who(r)], "run"), r.Refused))
+				continue
+			}
 			format.WriteWrapped(&text, "", "  ", fmt.Sprintf("%s refuses %s, such as %s at load %s: %s\n", who(r), format.Count(runs[who(r)], "run"), r.Trace, r.Load, r.Refused))
 		}
 	}
