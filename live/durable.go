@@ -145,6 +145,7 @@ type leftovers struct {
 	past  map[sojourn.JobID]past
 	lost  []account.Attempt // that are counted now
 	ended map[sojourn.JobID]*entry
+	told  map[sojourn.JobID]bool
 	saved map[sojourn.TaskID][]byte
 }
 
@@ -168,6 +169,10 @@ func (l *leftovers) read(d Durable) error {
 				l.ended[id] = new(entry)
 				err = l.ended[id].decode(data)
 			}
+		case strings.HasPrefix(key, toldKey):
+			if id, ok := jobOfKey(key); ok {
+				l.told[id] = true
+			}
 		case strings.HasPrefix(key, pastKey):
 			if id, ok := jobOfKey(key); ok {
 				var past past
@@ -189,7 +194,7 @@ func clearOut(d Durable, now sojourn.Time) (left leftovers, err error) {
 	if d.End() > 0 && slices.ContainsFunc(down, func(s sojourn.Slot) bool { return s.Node == marker }) {
 		return left, fmt.Errorf("%w: the policy: another pool has the journal", ErrInUse)
 	}
-	left = leftovers{ran: map[sojourn.JobID]bool{}, at: acc.Now(), tasks: map[sojourn.TaskID]trouble{}, past: map[sojourn.JobID]past{}, ended: map[sojourn.JobID]*entry{}, saved: map[sojourn.TaskID][]byte{}}
+	left = leftovers{ran: map[sojourn.JobID]bool{}, at: acc.Now(), tasks: map[sojourn.TaskID]trouble{}, past: map[sojourn.JobID]past{}, ended: map[sojourn.JobID]*entry{}, told: map[sojourn.JobID]bool{}, saved: map[sojourn.TaskID][]byte{}}
 	if err := left.read(d); err != nil {
 		return left, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"runtime/debug"
 	"slices"
@@ -63,7 +64,8 @@ type entry struct {
 	Ended
 	at    sojourn.Time // when it ended
 	told  bool         // OnEnd has returned nil, or nobody is to be told
-	again []byte       // the job and its order; nil if that is too long
+	noted bool         // under toldKey
+	again []byte       // the job and its order, with the payload; nil if that is too long
 	pos   int64        // what has to be durable before somebody is told
 	tries int          // calls of OnEnd
 	saved map[sojourn.TaskID][]byte
@@ -73,15 +75,22 @@ type entry struct {
 // endedKey is the letter of keys under which jobs that have ended are kept.
 const endedKey = "e"
 
+// toldKey is the letter of keys that are kept of those of which OnEnd was told: the disk may be full, and a job long.
+const toldKey = "o"
+
 // mostPayload is the length up to which payloads of ended jobs are kept.
 const mostPayload = 4 << 10
 
 var endedHeader = snapshot.Header{Policy: "end of a job", Version: 1}
 
 func (e *entry) encode() []byte {
+	payload := ""
+	if e.again == nil {
+		payload = string(e.Payload)
+	}
 	data, _ := snapshot.Append(nil, endedHeader, func(w *snapshot.Writer) { // it never fails
 		w.Uint(uint64(e.ID))
-		for _, s := range []string{e.Key, e.Name, e.Pool, e.Handler, string(e.Payload), e.Err, e.First, string(e.again)} {
+		for _, s := range []string{e.Key, e.Name, e.Pool, e.Handler, payload, e.Err, e.First, string(e.again)} {
 			w.String(s)
 		}
 		w.Uint(uint64(e.Outcome))
@@ -104,6 +113,11 @@ func (e *entry) decode(data []byte) error {
 			*s = r.String()
 		}
 		e.Payload, e.again = bytesOf(payload), bytesOf(again)
+		if e.again != nil && e.Payload == nil {
+			x, _, err := decodeAgain(e.again)
+			r.Check(err == nil, "what it takes to submit the job again is damaged")
+			e.Payload = x.payload
+		}
 		e.Outcome = Outcome(r.Below(uint64(len(outcomeNames))))
 		for _, n := range []*int{&e.Tasks, &e.FailedTasks, &e.Attempts, &e.Failures, &e.Lost} {
 			*n = r.Native()
@@ -256,6 +270,16 @@ func encodeAgain(order []byte, spec *sojourn.Job) []byte {
 	return data
 }
 
+// decodeAgain returns what encodeAgain was given.
+func decodeAgain(again []byte) (o order, spec *sojourn.Job, err error) {
+	var data string
+	err = snapshot.Restore(&data, again, orderHeader, func() {}, func(r *snapshot.Reader) { data, spec = r.String(), r.Job() })
+	if err == nil {
+		err = o.decode([]byte(data))
+	}
+	return o, spec, err
+}
+
 // orderOf returns what the pool has attached to a live job.
 func (p *Pool) orderOf(id sojourn.JobID) (o order, data []byte) {
 	data = p.kept.d.Attached(id)
@@ -315,6 +339,9 @@ func (p *Pool) forgetEnded(e *entry) {
 		delete(p.record.keys, e.Key)
 	}
 	p.keep(keyOfJob(endedKey, e.ID), nil)
+	if e.noted {
+		p.keep(keyOfJob(toldKey, e.ID), nil)
+	}
 	p.forgetSaved(e.saved)
 }
 
@@ -374,10 +401,8 @@ func (p *Pool) callOnEnd(e *entry) {
 	c := &p.record.calls
 	if err == nil {
 		c.failed = 0
-		e.told = true
-		if p.kept.d != nil {
-			p.keep(keyOfJob(endedKey, e.ID), e.encode())
-		}
+		e.told, e.noted = true, p.kept.d != nil
+		p.keep(keyOfJob(toldKey, e.ID), []byte{1})
 		p.record.told.push(e)
 		p.forgetOld()
 		return
@@ -471,6 +496,13 @@ func (p *Pool) resumeRecord(l leftovers) {
 		p.record.jobs[e.ID] = e
 		if e.Key != "" {
 			p.record.keys[e.Key] = e.ID
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.told)) {
+		if e := p.record.jobs[id]; e != nil {
+			e.told, e.noted = true, true
+		} else { // the process ended before this was forgotten
+			p.keep(keyOfJob(toldKey, id), nil)
 		}
 	}
 	p.resumeSaved(l.saved)
@@ -584,13 +616,7 @@ func (p *Pool) Retry(ctx context.Context, id sojourn.JobID) (*Handle, error) {
 	case again == nil:
 		return nil, fmt.Errorf("live: job %d is remembered without its payload: submit it anew", id)
 	}
-	var data string
-	var spec *sojourn.Job
-	err := snapshot.Restore(&data, again, orderHeader, func() {}, func(r *snapshot.Reader) { data, spec = r.String(), r.Job() })
-	var o order
-	if err == nil {
-		err = o.decode([]byte(data))
-	}
+	o, spec, err := decodeAgain(again)
 	if err != nil {
 		return nil, fmt.Errorf("live: job %d: %w", id, err)
 	}

@@ -439,6 +439,53 @@ func TestEndedTorn(t *testing.T) {
 	})
 }
 
+// Of a job that is forgotten nothing is kept, at whatever byte a process ends.
+func TestForgottenTorn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := live.Options{Slots: 1, Remember: 1, OnEnd: func(context.Context, live.Ended) error { return nil },
+			Handlers: map[string]live.Handler{"work": func(context.Context, live.Task, []byte) error { return nil }}}
+		submit := func(p *live.Pool) {
+			_ = must(p.Submit(bg, live.Job{Handler: "work", Phases: []live.Phase{{Tasks: 1}}})).Wait(bg)
+			synctest.Wait()
+		}
+		kept := func(j *journal.Journal) (list []string) {
+			for key := range j.Kept() {
+				list = append(list, fmt.Sprintf("%q", key))
+			}
+			return list
+		}
+		d := newDisk()
+		p, j := openDisk(d, o)
+		for range 3 {
+			submit(p)
+		}
+		if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+			t.Fatal(err)
+		}
+		opened := 0
+		for end := range d.segments[1] {
+			d2 := newDisk()
+			d2.segments[1] = d.segments[1][:end:end]
+			j, err := journal.Open(d2, newFIFO(), journal.Options{})
+			if err != nil {
+				continue // the segment was never made
+			}
+			opened++
+			p := must(live.New(j, o))
+			submit(p)
+			if list := kept(j); len(list) != 2 { // of the last job: what it was, and that OnEnd was told
+				t.Fatalf("%d bytes: %v are kept", end, list)
+			}
+			if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if opened < 100 {
+			t.Errorf("%d processes", opened)
+		}
+	})
+}
+
 // While OnEnd fails for the jobs of one tenant, those of the others are told of at once: however many they are, and also in a stream.
 func TestOnEndOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

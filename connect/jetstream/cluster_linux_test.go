@@ -217,9 +217,18 @@ func testClusterFaults(t *testing.T, seed uint64) {
 		p.kill()
 	}
 	effects := must(os.Create(filepath.Join(dir, "effects.last")))
-	p, h, end, err := open(url, func(format string, args ...any) { fmt.Fprintf(effects, format+"\n", args...) })
-	if err != nil {
-		t.Fatal(err)
+	var p *live.Pool
+	var h hearer
+	var end func() error
+	for again := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		var err error
+		p, h, end, err = open(url, func(format string, args ...any) { fmt.Fprintf(effects, format+"\n", args...) })
+		if err == nil {
+			break
+		}
+		if time.Now().After(again) { // until then the servers may be busy with what was
+			t.Fatal(err)
+		}
 	}
 	if errors.Is(p.Err(), live.ErrStandby) {
 		<-h.leads
