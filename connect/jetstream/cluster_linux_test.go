@@ -102,11 +102,19 @@ func testClusterFaults(t *testing.T, seed uint64) {
 		}
 		return leads, follows
 	}
+	did := func() (n int64) { // bytes that processes have noted
+		for _, name := range must(filepath.Glob(filepath.Join(dir, "effects.*"))) {
+			n += must(os.Stat(name)).Size()
+		}
+		return n
+	}
+	// settled waits until one process leads, another one follows, and jobs end.
 	settled := func() (leads, follows *peer) {
+		before := did()
 		waitFor(t, func() bool {
 			time.Sleep(10 * time.Millisecond)
 			leads, follows = care()
-			return leads != nil && follows != nil
+			return leads != nil && follows != nil && did() > before+1000
 		})
 		return leads, follows
 	}
@@ -120,7 +128,7 @@ func testClusterFaults(t *testing.T, seed uint64) {
 		_, err := conn.Request(subject, nil, time.Second)
 		say("%s: %v", subject, err)
 	}
-	did := map[int]int{}
+	faults := map[int]int{}
 	for range 6 {
 		leads, follows := settled()
 		i, j := random.IntN(3), 0
@@ -128,7 +136,7 @@ func testClusterFaults(t *testing.T, seed uint64) {
 			j++
 		}
 		fault := random.IntN(10)
-		did[fault]++
+		faults[fault]++
 		say("fault %d of %d", fault, i)
 		switch fault {
 		case 0: // killed, same disk
@@ -237,5 +245,5 @@ func testClusterFaults(t *testing.T, seed uint64) {
 		t.Fatal(err)
 	}
 	killtest.Ledgers(t, dir, 50)
-	t.Logf("faults by kind: %v", did)
+	t.Logf("faults by kind: %v", faults)
 }
