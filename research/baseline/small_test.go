@@ -45,7 +45,7 @@ func eachRigid(n, places, limit int, f func(jobs []rigidTest)) {
 // Reference: Mu'alem, Feitelson 2001, section 2; Feitelson, Weil 1998.
 func TestSmallHistoriesOfRigidJobs(t *testing.T) {
 	never := func() bool { return false }
-	n, limit := 3, 2
+	n, limit := 4, 2
 	if thorough {
 		n, limit = 4, 3
 	}
