@@ -47,6 +47,24 @@
 // and the default policy (TestCalibrationOfAll). The worlds are such that tasks take what the model says. [docs/forecast.md] has
 // the numbers, those of other worlds, and what is known to be worse.
 //
+// # Of many jobs
+//
+// With [Question.MaxTasks], many jobs are no burden: the policy is locked for 1,024 jobs at a time, and otherwise for what runs. A new policy is
+// told of all jobs, part by part, and those that it ranks first are kept, as many of each pool. The draws run with these, until a job would
+// start behind which others are left out, or MaxTasks tasks have started. Until then a draw is that of all jobs, as far as
+// the order among those that wait stays as it is now: an end may be later than said where one that was left out overtakes,
+// as sizes are learned or priorities grow. Of a job that goes on then, and of which 20 tasks have ended, the end follows from how fast it went.
+// The new policy is told the facts alone, also where what the one in charge has learned could be saved. How far finishes are from
+// those of a forecast of all that is told the same facts, and from one with what was learned, in parts of the mean time until they are there (TestFirstJobsAgainstAll):
+//
+//	                                        the same facts   with what was learned
+//	fifo, 29,500 jobs of a task                  0                0
+//	fair, 5,973 jobs of 1 to 20 tasks            0                9.1 %
+//	default, 11,618 jobs of a heavy tail         0.2 %            1.2 %
+//	fair, 30 jobs of 2,000 tasks                 3.3 %            3.3 %
+//	one job of 50,000 tasks                      0.1 %            0.1 %
+//	fair, 2,000 jobs of 30 tasks                 1.5 %            5.9 %
+//
 // # In which order
 //
 // A journal goes around all other wrappers, and a forecast around a shadow. p is a policy, such as fair with its pools:
@@ -66,7 +84,7 @@
 //
 // An event costs what it costs package account. The memory is that of an account, and of each of 1,000 kinds of phases what 16
 // tasks of each of 32 jobs took; of a phase of a live job, what 1,000 tasks took. A forecast locks the policy while it copies the facts,
-// and then simulates without the lock: each draw takes as many decisions as there are tasks left, and a pass over at most about
+// of few jobs at a time if MaxTasks says so, and then simulates without the lock: each draw takes as many decisions as there are tasks left, and a pass over at most about
 // 256 phases of former jobs. A Watch may be used by a driver in one goroutine while others ask.
 //
 // # References

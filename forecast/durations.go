@@ -1,6 +1,8 @@
 package forecast
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -160,10 +162,66 @@ func (d *durations) forget(id sojourn.JobID) {
 	}
 }
 
-// unknown returns the number of phases of a job of which nothing is known.
-func (d *durations) unknown(j *sojourn.Job) (n int) {
+// Known is what is known of a phase of a live job.
+type known struct {
+	phase, order int
+	stats        [numScales]moments
+}
+
+// of returns what is known of the phases of a live job.
+func (d *durations) of(j *sojourn.Job) (list []known) {
 	for p := range j.Phases {
-		for task := 0; d.finished == 0 && task < j.Phases[p].Tasks; task++ {
+		if g := d.live[phaseOf{j.ID, p}]; g != nil {
+			list = append(list, known{p, g.order, g.stats})
+		}
+	}
+	return list
+}
+
+// Recent are phases of a kind that were of late, live ones, too.
+type recent struct {
+	of     kindOf
+	groups []*group // copies, the oldest first
+}
+
+// recent copies the phases of wanted kinds, and of those that were used last.
+func (d *durations) recent(scale int, wanted map[kindOf]*kindState) (list []recent) {
+	var kinds []*kind
+	for _, k := range d.kinds { //sojourn:unordered they are sorted below
+		kinds = append(kinds, k)
+	}
+	isOther := func(k *kind) int {
+		if wanted[k.of] != nil {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(kinds, func(x, y *kind) int {
+		return cmp.Or(cmp.Compare(isOther(x), isOther(y)), cmp.Compare(y.used, x.used))
+	})
+	kinds = kinds[:min(len(kinds), max(len(wanted), mostKinds))]
+	each := max(4, mostGroups/max(1, len(kinds)))
+	for _, from := range kinds {
+		r := recent{of: from.of}
+		for _, g := range from.groups[max(0, len(from.groups)-each):] {
+			if g.stats[scale].n > 0 {
+				c := &group{job: g.job, order: g.order, stats: g.stats}
+				c.tasks[scale] = slices.Clone(g.tasks[scale])
+				r.groups = append(r.groups, c)
+			}
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// unknown returns the number of phases of a job of which nothing is known if no task has finished.
+func unknown(j *sojourn.Job) (n int) {
+	for p := range j.Phases {
+		if j.Phases[p].Estimates == nil && j.Phases[p].Estimate > 0 {
+			continue
+		}
+		for task := range j.Phases[p].Tasks {
 			if j.Phases[p].EstimateOf(task) == 0 {
 				n++
 				break

@@ -19,7 +19,7 @@ import (
 type Watch struct {
 	mu      sync.Mutex // guards what a forecast copies
 	account *account.Account
-	started map[sojourn.JobID]bool // live jobs of which a task has been started
+	crowd   crowd // the live jobs
 	known   durations
 	retired bool // Retire was called
 }
@@ -33,7 +33,7 @@ var ErrSwapped = errors.New("forecast: another policy has taken over: put foreca
 // refuses every event and every question, with the error of [account.Account.Err]; so do live.New and the first event of
 // a driver.
 func New(p sojourn.Policy) *Watch {
-	return &Watch{account: account.New(p), started: map[sojourn.JobID]bool{}, known: newDurations()}
+	return &Watch{account: account.New(p), crowd: newCrowd(), known: newDurations()}
 }
 
 // Observe implements [sojourn.Policy]. It answers as the policy inside.
@@ -45,8 +45,10 @@ func (w *Watch) Observe(ev sojourn.Event) error {
 		return err
 	}
 	switch ev.Kind {
+	case sojourn.JobArrived, sojourn.JobAdopted:
+		w.crowd.enter(ev.Job.ID)
 	case sojourn.TaskAdopted, sojourn.TaskDone:
-		w.started[ev.Task.Job] = true
+		w.crowd.start(ev.Task.Job)
 	case sojourn.TaskFinished:
 		w.known.add(job, int(ev.Task.Phase), int(ev.Task.Index), took)
 	case sojourn.TaskFailed:
@@ -60,7 +62,7 @@ func (w *Watch) Observe(ev sojourn.Event) error {
 	}
 	if _, live := w.account.Job(id); !live {
 		w.known.forget(id)
-		delete(w.started, id)
+		w.crowd.leave(id)
 	}
 	return nil
 }
@@ -85,7 +87,7 @@ func (w *Watch) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	defer w.mu.Unlock()
 	a, ok := w.account.Assign(id)
 	if ok {
-		w.started[a.Task.Job] = true
+		w.crowd.start(a.Task.Job)
 	}
 	return a, ok
 }
@@ -97,7 +99,7 @@ func (w *Watch) Take(a sojourn.Assignment) error {
 	if err := w.account.Take(a); err != nil {
 		return err
 	}
-	w.started[a.Task.Job] = true
+	w.crowd.start(a.Task.Job)
 	return nil
 }
 
@@ -132,7 +134,9 @@ type Question struct {
 	Draws int           // how often the times of tasks are drawn; 0 means 100
 	Seed  uint64        // of the draws; the same facts and the same seed give the same forecast
 
-	// MaxTasks is the most tasks of live jobs that are left for which the question is answered; 0 is any number.
+	// MaxTasks bounds what the answer costs and how long it holds the policy; 0 is no bound. If more tasks of live jobs are left, or more
+	// than 2,000 jobs are live, the answer has only those of the first 2,000 jobs, in the order in which the policy takes them, that finish
+	// while so many tasks start: see "Of many jobs" in the package comment.
 	MaxTasks int
 }
 
@@ -140,6 +144,7 @@ type Question struct {
 type Forecast struct {
 	At    sojourn.Time // the instant from which it looks ahead: the latest event
 	Draws int
+	Live  int   // jobs, of which Jobs may have the first alone: see Question.MaxTasks
 	Jobs  []Job // in the order of arrival
 }
 
@@ -165,19 +170,11 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("nothing is known of what the tasks of %d phases take: they have no estimate, and no task has finished", e.Phases)
 }
 
-// TooManyError is the error for more tasks than [Question.MaxTasks].
-type TooManyError struct{ Tasks, Most int }
-
-// Error says how many tasks there are.
-func (e *TooManyError) Error() string {
-	return fmt.Sprintf("%d tasks are left, and a forecast is made of %d at most", e.Tasks, e.Most)
-}
-
 // defaultDraws are those of a Question without a number.
 const defaultDraws = 100
 
-// Foresee answers a question. Its error is an [*UnknownError] where nothing is known of the times of tasks, a
-// [*TooManyError], that of the context, or that of the new policy; or [ErrSwapped], or that of a policy which does not fit.
+// Foresee answers a question. Its error is an [*UnknownError] where nothing is known of the times of tasks, that of the context, or that of the
+// new policy; or [ErrSwapped], or that of a policy which does not fit.
 func (w *Watch) Foresee(ctx context.Context, q Question) (*Forecast, error) {
 	if q.Policy == nil {
 		return nil, errors.New("forecast: Question.Policy is nil: want a function that makes a policy")
@@ -185,16 +182,17 @@ func (w *Watch) Foresee(ctx context.Context, q Question) (*Forecast, error) {
 	if err := w.usable(); err != nil {
 		return nil, err
 	}
-	if left := w.left(); q.MaxTasks > 0 && left > q.MaxTasks {
-		return nil, &TooManyError{left, q.MaxTasks}
+	s, unknown, err := w.look(ctx, q)
+	if err != nil {
+		return nil, err
 	}
-	s, unknown := w.stand(q.Seed)
 	f := &Forecast{At: s.now, Draws: cmp.Or(q.Draws, defaultDraws)}
 	for i := range s.jobs {
 		if j := &s.jobs[i]; !j.Cancelled {
 			f.Jobs = append(f.Jobs, Job{ID: j.Spec.ID, Name: j.Spec.Name, Arrival: s.now.Add(-j.Age), Left: j.Left, Running: j.Running, Started: s.started[j.Spec.ID]})
 		}
 	}
+	f.Live = max(len(f.Jobs), s.live)
 	slices.SortFunc(f.Jobs, func(a, b Job) int { return cmp.Or(cmp.Compare(a.Arrival, b.Arrival), cmp.Compare(a.ID, b.ID)) })
 	if unknown > 0 {
 		return nil, &UnknownError{unknown}
@@ -215,19 +213,39 @@ func (w *Watch) Foresee(ctx context.Context, q Question) (*Forecast, error) {
 			j.Start = to.start(j.ID, f.Draws)
 		}
 	}
+	if s.cut || s.last != nil && len(f.Jobs) > mostJobs {
+		f.cut()
+	}
 	return f, nil
 }
 
-// left returns how many tasks of live jobs are not done.
-func (w *Watch) left() (n int) {
+// look copies what is true of all jobs, or of the first.
+func (w *Watch) look(ctx context.Context, q Question) (s *standing, unknown int, err error) {
+	if q.MaxTasks == 0 || w.few(q.MaxTasks) {
+		s, unknown = w.stand(q.Seed)
+		return s, unknown, nil
+	}
+	f, err := w.first(ctx, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	s, unknown = w.standFirst(f, q.Seed)
+	return s, unknown, nil
+}
+
+// few reports whether there are few jobs, with so many tasks at most, those that are done included: each is a fact.
+func (w *Watch) few(tasks int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.crowd.of) > mostJobs {
+		return false
+	}
 	for j := range w.account.Jobs() {
-		if !j.Cancelled {
-			n += j.Left
+		for i := range j.Spec.Phases {
+			tasks -= j.Spec.Phases[i].Tasks
 		}
 	}
-	return n
+	return tasks >= 0
 }
 
 // A standing is what is true at the instant from which a forecast looks ahead.
@@ -240,29 +258,24 @@ type standing struct {
 	slots    []sojourn.Slot
 	started  map[sojourn.JobID]bool
 	models   [numScales]*model
-	failed   int           // attempts
-	finished int           // attempts
-	failure  float64       // the probability that an attempt fails, in this draw
-	saved    []byte        // the policy in charge, if it can be saved
-	last     sojourn.JobID // the greatest ID of a live job
+	failed   int     // attempts
+	finished int     // attempts
+	failure  float64 // the probability that an attempt fails, in this draw
+	saved    []byte  // the policy in charge, if it can be saved
+	known    map[phaseOf]known
+	newest   sojourn.JobID          // the greatest ID of a live job
+	live     int                    // jobs, if only the first are there
+	last     map[sojourn.JobID]bool // jobs behind which others are left out; nil if all are there
+	cut      bool                   // a draw has ended before all jobs had
 }
 
 // stand copies what is true, and counts the phases of which nothing is known.
 func (w *Watch) stand(seed uint64) (s *standing, unknown int) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	s = &standing{now: w.account.Now(), facts: slices.Collect(w.account.Facts()), attempts: slices.Collect(w.account.Attempts()),
-		jobs: slices.Collect(w.account.Jobs()), slots: slices.Collect(w.account.Slots()), specs: map[sojourn.JobID]*sojourn.Job{},
-		started: map[sojourn.JobID]bool{}, failed: w.known.failed, finished: w.known.finished,
-	}
-	for i := range s.jobs {
-		j := &s.jobs[i]
-		s.specs[j.Spec.ID] = j.Spec
-		s.last = max(s.last, j.Spec.ID)
-		s.started[j.Spec.ID] = w.started[j.Spec.ID] || j.Running > 0
-		if !j.Cancelled {
-			unknown += w.known.unknown(j.Spec)
-		}
+	s = w.standing()
+	s.facts = slices.Collect(w.account.Facts())
+	for j := range w.account.Jobs() {
+		s.enter(&remnant{Job: j, known: w.known.of(j.Spec), started: w.crowd.of[j.Spec.ID].started || j.Running > 0})
 	}
 	if in := w.account.Unwrap(); in != nil {
 		if from, ok := sojourn.As[sojourn.Snapshotter](in); ok {
@@ -271,12 +284,47 @@ func (w *Watch) stand(seed uint64) (s *standing, unknown int) {
 			}
 		}
 	}
-	if unknown == 0 {
-		for scale := range s.models {
-			s.models[scale] = newModel(scale, &w.known, s, rand.New(rand.NewPCG(seed, uint64(scale))))
+	w.mu.Unlock()
+	return s, w.learn(s, seed)
+}
+
+// standing copies what is true besides jobs.
+func (w *Watch) standing() *standing {
+	return &standing{now: w.account.Now(), attempts: slices.Collect(w.account.Attempts()), slots: slices.Collect(w.account.Slots()), known: map[phaseOf]known{},
+		specs: map[sojourn.JobID]*sojourn.Job{}, started: map[sojourn.JobID]bool{}, failed: w.known.failed, finished: w.known.finished}
+}
+
+// enter adds a job.
+func (s *standing) enter(j *remnant) {
+	id := j.Spec.ID
+	s.jobs = append(s.jobs, j.Job)
+	s.specs[id], s.started[id], s.newest = j.Spec, j.started, max(s.newest, id)
+	for _, k := range j.known {
+		s.known[phaseOf{id, k.phase}] = k
+	}
+}
+
+// learn makes the models of what tasks take, and counts the phases of which nothing is known. It locks the policy only while it copies.
+func (w *Watch) learn(s *standing, seed uint64) (n int) {
+	for i := range s.jobs {
+		if j := &s.jobs[i]; !j.Cancelled && s.finished == 0 {
+			n += unknown(j.Spec)
 		}
 	}
-	return s, unknown
+	if n > 0 {
+		return n
+	}
+	for scale := range s.models {
+		b := newModel(scale, s, rand.New(rand.NewPCG(seed, uint64(scale))))
+		if s.models[scale] = b.model; len(b.live) > 0 {
+			w.mu.Lock()
+			list := w.known.recent(scale, b.of)
+			w.mu.Unlock()
+			b.past(list)
+		}
+		b.start()
+	}
+	return 0
 }
 
 // ahead draws the times of the tasks, runs the policy with them, and adds when jobs start and finish. Each task has
@@ -308,5 +356,9 @@ func (s *standing) ahead(ctx context.Context, q Question, draw int, to ends) err
 	if err != nil {
 		return err
 	}
-	return run.all(ctx, to)
+	if err := run.all(ctx, to); err != nil {
+		return err
+	}
+	run.beyond(s, to)
+	return nil
 }

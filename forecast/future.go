@@ -3,6 +3,7 @@ package forecast
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -26,7 +27,9 @@ type future struct {
 	pushed  int
 	idle    int // rounds in a row in which nothing ran
 	left    map[sojourn.JobID]int
-	seen    map[sojourn.JobID]bool // jobs that have started in the future
+	begun   map[sojourn.JobID]sojourn.Time  // when jobs started in the future
+	horizon *horizon                        // nil if there is none
+	took    map[sojourn.JobID]time.Duration // that tasks of jobs took in the future, up to the horizon
 }
 
 // An ending is the end of an attempt.
@@ -46,7 +49,7 @@ func (a endAt) before(b endAt) bool { return a.at < b.at || a.at == b.at && a.nu
 
 // future tells a new policy what is true, and what is different.
 func (s *standing) future(p sojourn.Policy, q Question, takes takes) (*future, error) {
-	f := &future{now: s.now, takes: takes, running: heap.New(endAt.before, nil), left: map[sojourn.JobID]int{}, seen: map[sojourn.JobID]bool{}}
+	f := &future{now: s.now, takes: takes, running: heap.New(endAt.before, nil), left: map[sojourn.JobID]int{}, begun: map[sojourn.JobID]sojourn.Time{}, horizon: s.horizon(q.MaxTasks), took: map[sojourn.JobID]time.Duration{}}
 	p, told := s.learned(p)
 	d, err := driver.New(p, driver.Options{Now: func() sojourn.Time { return f.now }, Preempt: -1})
 	if err != nil {
@@ -69,7 +72,7 @@ func (s *standing) future(p sojourn.Policy, q Question, takes takes) (*future, e
 		return nil, err
 	}
 	if q.Tasks > 0 {
-		j := &sojourn.Job{ID: s.last + 1, Name: "one more", Phases: []sojourn.Phase{{Tasks: q.Tasks, Class: s.class(), Estimate: q.Each}}}
+		j := &sojourn.Job{ID: s.newest + 1, Name: "one more", Phases: []sojourn.Phase{{Tasks: q.Tasks, Class: s.class(), Estimate: q.Each}}}
 		f.left[j.ID] = q.Tasks
 		return f, d.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j})
 	}
@@ -103,7 +106,7 @@ func (s *standing) learned(p sojourn.Policy) (_ sojourn.Policy, told func()) {
 
 // class returns the class of the first phase of the job that came last, 0 if there is none.
 func (s *standing) class() (c sojourn.Class) {
-	if j, ok := s.specs[s.last]; ok {
+	if j, ok := s.specs[s.newest]; ok {
 		c = j.Phases[0].Class
 	}
 	return c
@@ -164,22 +167,30 @@ func (f *future) all(ctx context.Context, to ends) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		r := f.Settle()
-		if r.Err != nil {
-			return r.Err
-		}
-		for _, a := range r.Starts {
-			if !f.seen[a.Task.Job] {
-				f.seen[a.Task.Job] = true
-				to.add(a.Task.Job, f.now, 0)
+		sleep := driver.Never
+		if f.horizon == nil || !f.horizon.over {
+			r := f.Settle()
+			if r.Err != nil {
+				return r.Err
 			}
-			f.start(a, 0)
-		}
-		if len(r.Kills) > 0 {
-			if err := f.kill(r.Kills); err != nil {
-				return err
+			for _, a := range r.Starts {
+				if _, ok := f.begun[a.Task.Job]; !ok {
+					f.begun[a.Task.Job] = f.now
+					to.add(a.Task.Job, f.now, 0)
+				}
+				f.start(a, 0)
+				f.horizon.started(a.Task.Job)
 			}
-			continue
+			if h := f.horizon; h != nil && h.over {
+				h.at, h.left = f.now, maps.Clone(f.left)
+			}
+			if len(r.Kills) > 0 {
+				if err := f.kill(r.Kills); err != nil {
+					return err
+				}
+				continue
+			}
+			sleep = r.Sleep
 		}
 		next := sojourn.Time(math.MaxInt64)
 		f.idle++
@@ -189,8 +200,8 @@ func (f *future) all(ctx context.Context, to ends) error {
 		if len(f.left) == 0 || f.idle > maxIdle {
 			return nil
 		}
-		if r.Sleep != driver.Never {
-			next = min(next, f.now.Add(max(r.Sleep, 1)))
+		if sleep != driver.Never {
+			next = min(next, f.now.Add(max(sleep, 1)))
 		}
 		if next == math.MaxInt64 {
 			return nil
@@ -219,6 +230,9 @@ func (f *future) end(to ends) error {
 			continue
 		}
 		id := e.attempt.Task.Job
+		if h := f.horizon; h != nil && !h.over {
+			f.took[id] += e.took
+		}
 		if f.left[id]--; f.left[id] == 0 {
 			delete(f.left, id)
 			to.add(id, f.now, 1)

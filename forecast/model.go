@@ -116,21 +116,21 @@ const (
 	leastValue = 1e-18
 )
 
-func newModel(scale int, d *durations, s *standing, random *rand.Rand) *model {
-	b := builder{&model{scale: scale, random: random, live: map[phaseOf]*groupState{}}, map[kindOf]*kindState{}, map[sojourn.JobID]*jobState{}}
+// newModel returns the model of live jobs, to which past adds what is known of others, and start what is not known.
+func newModel(scale int, s *standing, random *rand.Rand) *builder {
+	b := &builder{&model{scale: scale, random: random, live: map[phaseOf]*groupState{}}, map[kindOf]*kindState{}, map[sojourn.JobID]*jobState{}}
 	for i := range s.jobs {
 		j := &s.jobs[i]
 		for p := range j.Spec.Phases {
 			if scaleOf(&j.Spec.Phases[p]) == scale {
-				b.liveGroup(d, j.Spec, p)
+				b.liveGroup(s.known[phaseOf{j.Spec.ID, p}], j.Spec, p)
 			}
 		}
 	}
 	if len(b.live) > 0 {
 		b.running(s)
-		b.past(d)
 	}
-	return b.model.start()
+	return b
 }
 
 // scaleOf returns the scale on which the tasks of a phase are foreseen.
@@ -177,11 +177,11 @@ func (b *builder) group(id sojourn.JobID, of kindOf, order int, known moments) *
 	return g
 }
 
-func (b *builder) liveGroup(d *durations, j *sojourn.Job, phase int) {
+func (b *builder) liveGroup(k known, j *sojourn.Job, phase int) {
 	of := phaseOf{j.ID, phase}
-	order, known := math.MaxInt, moments{}
-	if g := d.live[of]; g != nil && g.stats[b.scale].n > 0 {
-		order, known = g.order, g.stats[b.scale]
+	order, known := math.MaxInt, k.stats[b.scale]
+	if known.n > 0 {
+		order = k.order
 	}
 	b.live[of] = b.group(j.ID, kindOfPhase(j, phase), order, known)
 	b.live[of].kind.live, b.live[of].live = true, true
@@ -204,29 +204,10 @@ func (b *builder) running(s *standing) {
 }
 
 // past adds the phases of jobs that have ended: of the kinds of live jobs, and of those that were used last.
-func (b *builder) past(d *durations) {
-	var kinds []*kind
-	for _, k := range d.kinds { //sojourn:unordered they are sorted below
-		kinds = append(kinds, k)
-	}
-	isOther := func(k *kind) int {
-		if b.of[k.of] != nil {
-			return 0
-		}
-		return 1
-	}
-	slices.SortFunc(kinds, func(x, y *kind) int {
-		return cmp.Or(cmp.Compare(isOther(x), isOther(y)), cmp.Compare(y.used, x.used))
-	})
-	kinds = kinds[:min(len(kinds), max(len(b.of), mostKinds))]
-	each := max(4, mostGroups/max(1, len(kinds)))
-	for _, from := range kinds {
-		var groups []*group
-		for _, g := range from.groups[max(0, len(from.groups)-each):] {
-			if g.stats[b.scale].n == 0 {
-				continue
-			}
-			groups = append(groups, g)
+func (b *builder) past(list []recent) {
+	for _, from := range list {
+		groups := from.groups
+		for _, g := range groups {
 			if b.live[phaseOf{g.job, from.of.phase}] == nil {
 				b.group(g.job, from.of, g.order, g.stats[b.scale])
 			}
@@ -290,7 +271,7 @@ func (k *kindState) learn(groups []*group, scale int) {
 }
 
 // start puts groups in order, and sets all that is drawn to where it may be.
-func (m *model) start() *model {
+func (m *model) start() {
 	p := priors[m.scale]
 	var all moments
 	wrong := false
@@ -344,7 +325,6 @@ func (m *model) start() *model {
 			m.sweep()
 		}
 	}
-	return m
 }
 
 // any reports whether anything is known of a group.

@@ -19,8 +19,9 @@ func (w *Watch) AppendBinary(dst []byte) ([]byte, error) {
 	defer w.mu.Unlock()
 	return snapshot.Append(dst, header, func(s *snapshot.Writer) {
 		s.Binary(w.account)
-		s.Len(len(w.started))
-		for _, id := range slices.Sorted(maps.Keys(w.started)) {
+		started := w.crowd.started()
+		s.Len(len(started))
+		for _, id := range started {
 			s.Uint(uint64(id))
 		}
 		w.known.save(s)
@@ -50,7 +51,13 @@ func (w *Watch) UnmarshalBinary(data []byte) error {
 	if err := w.fit(&l); err != nil {
 		return errors.Join(err, w.account.UnmarshalBinary(old))
 	}
-	w.started, w.known = l.started, l.known
+	w.known, w.crowd = l.known, newCrowd()
+	for j := range w.account.Jobs() {
+		w.crowd.enter(j.Spec.ID)
+	}
+	for id := range l.started { //sojourn:unordered each by itself
+		w.crowd.start(id)
+	}
 	return nil
 }
 

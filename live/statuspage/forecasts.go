@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	kept        = time.Second // how long a value is kept after it was made
-	mostChanges = 8           // that are asked about at once; others are refused
+	kept        = time.Second     // how long a value is kept after it was made
+	mostChanges = 8               // that are asked about at once; others are refused
+	longest     = 5 * time.Minute // that a forecast may take
 )
 
 // forecasts makes the forecasts of a handler.
 type forecasts struct {
 	*questions
-	rec  *Recorder
 	made memo[change, *forecast.Forecast]
 
 	mu     sync.Mutex
@@ -34,8 +34,8 @@ type foreseen struct {
 	err error
 }
 
-func newForecasts(q *questions, rec *Recorder) *forecasts {
-	return &forecasts{questions: q, rec: rec, made: memo[change, *forecast.Forecast]{most: mostChanges}, latest: map[change]*foreseen{}, asking: map[change]bool{}}
+func newForecasts(q *questions) *forecasts {
+	return &forecasts{questions: q, made: memo[change, *forecast.Forecast]{most: mostChanges}, latest: map[change]*foreseen{}, asking: map[change]bool{}}
 }
 
 var errSoon = errors.New("it is being made: this page shows it when it is there, or when it is loaded again")
@@ -53,7 +53,7 @@ func (f *forecasts) soon(ctx context.Context, c change) (*forecast.Forecast, err
 	f.asking[c] = true
 	f.mu.Unlock()
 	go func() {
-		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), longest)
 		defer stop()
 		begun, n := time.Now(), &foreseen{}
 		defer func() {
@@ -98,10 +98,6 @@ type change struct {
 
 // of returns the forecast for a change. It waits for it unless ctx ends first.
 func (f *forecasts) of(ctx context.Context, c change) (*forecast.Forecast, error) {
-	if n := f.rec.tasks(); n > maxTasks {
-		// The watch would look at all while the pool waits.
-		return nil, fmt.Errorf("%s tasks are left, and this page makes one of %s at most. Ask again when fewer are left, or let the program ask Watch.Foresee", count(n), count(maxTasks))
-	}
 	return f.made.get(ctx, c, func() (*forecast.Forecast, error) {
 		q := forecast.Question{Policy: f.another, Draws: draws, MaxTasks: maxTasks, Slots: c.slots, Tasks: c.tasks, Each: c.each}
 		if c.policy != "" {
@@ -109,4 +105,20 @@ func (f *forecasts) of(ctx context.Context, c change) (*forecast.Forecast, error
 		}
 		return f.watch.Foresee(ctx, q)
 	})
+}
+
+// partial reports whether a forecast is not of all live jobs.
+func partial(f *forecast.Forecast) bool { return f != nil && len(f.Jobs) < f.Live }
+
+// firsts says what a forecast is of while so many tasks are left, "" if it is of all.
+func firsts(f *forecast.Forecast, tasks int) string {
+	switch {
+	case f == nil || !partial(f) && tasks <= maxTasks:
+		return ""
+	case !partial(f):
+		return fmt.Sprintf("The forecast looks at the first %s of %s tasks. Ends behind them follow from how fast a job went until then.", count(maxTasks), count(tasks))
+	case len(f.Jobs) == 0:
+		return fmt.Sprintf("The forecast looks at %s tasks, and none of the %s jobs ends before these have started.", count(maxTasks), count(f.Live))
+	}
+	return fmt.Sprintf("Ends are those of the first %s of %s jobs, in the order in which they will be served. The others are left out: where one of them overtakes, an end is later.", count(len(f.Jobs)), count(f.Live))
 }

@@ -41,6 +41,9 @@
 //	...
 //	statuspage.Handler(pool, statuspage.WithForecast(w, another))
 //
+// If more than 2,000 jobs are live, or more than 20,000 tasks are there, ends are those of the first 2,000 jobs, in the order in which they will be served, and
+// the page says so: "Of many jobs" in package forecast says what that means (TestForecastOfTheFirst).
+//
 // Visitors can then ask what if there were more slots, fewer, one more job, or another policy that [WithPolicy] has added. The
 // parameters are slots, tasks with each (one more job of so many tasks, each of which takes so long), and policy:
 // /status.json?slots=2&tasks=10&each=90s&policy=fair. Nothing changes but the forecast.
@@ -86,6 +89,10 @@ type pageModel struct {
 	// Forecast says that jobs have a Start and a Finish, and NoForecast why they have none though they should.
 	Forecast   bool   `json:"forecast,omitempty"`
 	NoForecast string `json:"no_forecast,omitempty"`
+
+	// Foreseen is how many of the live jobs have a Finish if not all have one: those that are served first. Where a job behind them
+	// overtakes, they end later than that.
+	Foreseen int `json:"foreseen_jobs,omitempty"`
 
 	// Says is the sentence of the page: who waits because of whom, since when, and what would help.
 	Says    string        `json:"says"`
@@ -231,7 +238,7 @@ func Handler(p *live.Pool, options ...Option) http.Handler {
 		o(s)
 	}
 	s.pages.most, s.searches.most, s.data.most = mostPages, mostSearches, mostSearches
-	s.forecasts = newForecasts(&s.questions, s.board.rec)
+	s.forecasts = newForecasts(&s.questions)
 	s.stream = newStream(s.board)
 	mux := http.NewServeMux()
 	for _, path := range []string{"/readyz", "/leadz"} {
@@ -344,10 +351,10 @@ func cell(text string) string {
 // seconds writes a number of seconds with one digit after the point.
 func seconds(v float64) string { return fmt.Sprintf("%.1f", v) }
 
-// A forecast of a page has so many draws, and is not made of more tasks.
+// A forecast of a page has so many draws, and looks at so many tasks.
 const (
 	draws    = 20
-	maxTasks = 20_000
+	maxTasks = 20_000 // see forecast.Question
 )
 
 func interval(i *forecast.Interval) *quantiles {

@@ -818,13 +818,6 @@ func (r *Recorder) each(n int, f func(i int)) {
 	}
 }
 
-// tasks returns how many tasks wait or run.
-func (r *Recorder) tasks() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.all.waiting + r.all.running
-}
-
 // A queue is a heap of jobs, in the order of one of their times.
 type queue struct {
 	of   int

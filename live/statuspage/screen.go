@@ -65,6 +65,7 @@ type screen struct {
 	MoreCells int
 	Foresees  bool
 	NoFore    string
+	Firsts    string // of which jobs the forecast is, if not of all
 	Policies  []string
 	Ask       *whatIf
 	Compare   *comparison
@@ -268,7 +269,7 @@ func (s *site) home(ctx context.Context, sc *screen, sn *snap, f filter, q *what
 		if err != nil {
 			sc.NoFore = line(err)
 		}
-		fc = byJob(x)
+		fc, sc.Firsts = byJob(x), firsts(x, sn.all.Waiting+sn.all.Busy)
 		if q != nil && err == nil {
 			if sc.Compare, err = s.compare(ctx, sn, q); err != nil {
 				sc.NoFore = line(err)
@@ -278,7 +279,7 @@ func (s *site) home(ctx context.Context, sc *screen, sn *snap, f filter, q *what
 		}
 	}
 	sc.Ask = q
-	if s.watch == nil || sn.all.Live == 0 || s.board.rec.tasks() > maxTasks { // the question leads nowhere
+	if s.watch == nil || sn.all.Live == 0 { // the question leads nowhere
 		for i := range sc.Says.Parts {
 			if p := &sc.Says.Parts[i]; len(p.To) > 6 && p.To[:6] == "slots=" {
 				sc.Says.Parts = slices.Delete(slices.Clone(sc.Says.Parts), i, i+1)

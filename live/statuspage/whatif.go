@@ -90,12 +90,18 @@ func (pg *pageModel) foresee(ctx context.Context, fs *forecasts, q *whatIf) {
 	if fs.watch == nil {
 		return
 	}
-	f, err := fs.of(ctx, change{})
+	ask := fs.of
+	if pg.Live > ranked { // who asks for data does not wait for a forecast that takes long
+		ask = fs.soon
+	}
+	f, err := ask(ctx, change{})
 	if err != nil {
 		pg.NoForecast = err.Error()
 		return
 	}
-	pg.Forecast, pg.Policies = true, fs.names
+	if pg.Forecast, pg.Policies = true, fs.names; partial(f) {
+		pg.Foreseen = len(f.Jobs)
+	}
 	pg.each(f, func(j *jobModel, to *forecast.Job) {
 		if j.Finish = interval(to.Finish); j.Running+j.Done+j.Failed == 0 { // a forecast that was kept may be older than the start
 			j.Start = interval(to.Start)
@@ -104,7 +110,7 @@ func (pg *pageModel) foresee(ctx context.Context, fs *forecasts, q *whatIf) {
 	if pg.WhatIf = q; q == nil {
 		return
 	}
-	g, err := fs.of(ctx, change{q.Policy, q.Slots, q.Tasks, q.each()})
+	g, err := ask(ctx, change{q.Policy, q.Slots, q.Tasks, q.each()})
 	if err != nil {
 		q.Error = err.Error()
 		return
@@ -167,7 +173,7 @@ func (s *site) compare(ctx context.Context, sn *snap, q *whatIf) (*comparison, e
 	if len(asked) > 1 {
 		asked = append(asked, q)
 	}
-	c := &comparison{Heads: []string{"As it is"}, Note: fmt.Sprintf("Of %s, in %d draws, if no other job comes. Times are from now on, by the medians of the forecast.", verb(len(f.Jobs), "live job", "live jobs"), f.Draws)}
+	c := &comparison{Heads: []string{"As it is"}}
 	all := []*forecast.Forecast{f}
 	for i, one := range asked {
 		g, err := s.forecasts.soon(ctx, change{one.Policy, one.Slots, one.Tasks, one.each()})
@@ -180,14 +186,23 @@ func (s *site) compare(ctx context.Context, sn *snap, q *whatIf) (*comparison, e
 		}
 		all, c.Heads = append(all, g), append(c.Heads, name)
 	}
-	s.board.tabulate(c, sn, all)
+	some := slices.ContainsFunc(all, partial)
+	n, tasks := s.board.tabulate(c, sn, all, some), sn.all.Waiting+sn.all.Busy
+	of := "Of " + verb(n, "live job", "live jobs")
+	if some {
+		of = fmt.Sprintf("Each column looks at the jobs that it would serve first, of %s. Times are of the %s that all columns have, and longer where a job behind them overtakes: all", count(f.Live), count(n))
+	} else if tasks > maxTasks {
+		of = firsts(f, tasks) + " " + of
+	}
+	c.Note = fmt.Sprintf("%s in %d draws, if no other job comes. Times are from now on, by the medians of the forecast.%s", of, f.Draws, c.Note)
 	return c, nil
 }
 
 // fate is what becomes of a tenant's jobs, or all.
 type fate struct {
-	left []time.Duration // until the end
-	late int
+	left  []time.Duration // until the end
+	late  int
+	first int // jobs that are foreseen, in other forecasts or not
 }
 
 func (x *fate) mean() time.Duration {
@@ -206,18 +221,20 @@ func (x *fate) p90() time.Duration {
 	return x.left[(len(x.left)*9+9)/10-1]
 }
 
-// tabulate writes what becomes of all and of each tenant.
-func (b *board) tabulate(c *comparison, s *snap, all []*forecast.Forecast) {
+// tabulate writes what becomes of all and of each tenant, and returns of how many jobs. If not all jobs are foreseen, it also writes how many of a tenant are.
+func (b *board) tabulate(c *comparison, s *snap, all []*forecast.Forecast, partial bool) (jobs int) {
 	type whose struct {
 		tenant   string
 		deadline sojourn.Time
 	}
 	of := map[sojourn.JobID]whose{}
-	b.rec.each(len(all[0].Jobs), func(i int) {
-		if j := b.rec.jobs.get(all[0].Jobs[i].ID); j != nil {
-			of[all[0].Jobs[i].ID] = whose{j.tenant.key, j.spec.Deadline}
-		}
-	})
+	for _, f := range all {
+		b.rec.each(len(f.Jobs), func(i int) {
+			if j := b.rec.jobs.get(f.Jobs[i].ID); j != nil {
+				of[f.Jobs[i].ID] = whose{j.tenant.key, j.spec.Deadline}
+			}
+		})
+	}
 	ends := map[sojourn.JobID]int{} // in how many forecasts a job ends
 	for _, f := range all {
 		for i := range f.Jobs {
@@ -232,7 +249,7 @@ func (b *board) tabulate(c *comparison, s *snap, all []*forecast.Forecast) {
 		for i := range f.Jobs {
 			j := &f.Jobs[i]
 			w, ok := of[j.ID]
-			if !ok || ends[j.ID] < len(all) {
+			if !ok {
 				continue
 			}
 			for _, name := range []string{"", "/" + w.tenant} {
@@ -240,6 +257,9 @@ func (b *board) tabulate(c *comparison, s *snap, all []*forecast.Forecast) {
 				if x == nil {
 					x = &fate{}
 					fates[k][name] = x
+				}
+				if x.first++; ends[j.ID] < len(all) {
+					continue
 				}
 				x.left = append(x.left, max(0, j.Finish.Median.Sub(s.now)))
 				if w.deadline > 0 && w.deadline < j.Finish.Median {
@@ -253,13 +273,16 @@ func (b *board) tabulate(c *comparison, s *snap, all []*forecast.Forecast) {
 		was := 0.0
 		for k := range all {
 			x := fates[k][tenant]
-			if x == nil {
+			if x == nil && !partial {
 				return
+			}
+			if x == nil {
+				x = &fate{}
 			}
 			v, text := value(x)
 			if k == 0 {
 				was = v
-			} else if sign := changed(was, v); sign != "" {
+			} else if sign := changed(was, v); sign != "" && text != "–" {
 				text += " (" + sign + ")"
 			}
 			r.Cells = append(r.Cells, text)
@@ -267,12 +290,21 @@ func (b *board) tabulate(c *comparison, s *snap, all []*forecast.Forecast) {
 		c.Rows = append(c.Rows, r)
 	}
 	spanOf := func(of func(*fate) time.Duration) func(*fate) (float64, string) {
-		return func(x *fate) (float64, string) { d := of(x); return d.Seconds(), span4(d) }
+		return func(x *fate) (float64, string) {
+			if len(x.left) == 0 {
+				return 0, "–"
+			}
+			d := of(x)
+			return d.Seconds(), span4(d)
+		}
 	}
 	row("mean time until a job ends", "", spanOf((*fate).mean))
 	row("90 of 100 jobs end within", "", spanOf((*fate).p90))
 	row("late jobs", "", func(x *fate) (float64, string) { return float64(x.late), count(x.late) })
 	for i := range s.tenants {
+		if partial {
+			row(shown(s.tenants[i].name)+", jobs that are served first", "/"+s.tenants[i].key, func(x *fate) (float64, string) { return float64(x.first), count(x.first) })
+		}
 		row(shown(s.tenants[i].name)+", mean", "/"+s.tenants[i].key, spanOf((*fate).mean))
 		row(shown(s.tenants[i].name)+", late", "/"+s.tenants[i].key, func(x *fate) (float64, string) { return float64(x.late), count(x.late) })
 		if i == 11 {
@@ -280,6 +312,7 @@ func (b *board) tabulate(c *comparison, s *snap, all []*forecast.Forecast) {
 			break
 		}
 	}
+	return len(fates[0][""].left)
 }
 
 // changed writes how much a value differs from what it was: "▼ 17 %".
