@@ -115,6 +115,7 @@ func TestFirstJobsAgainstAll(t *testing.T) {
 	}{
 		{load{"fifo, 30,000 jobs of a task", another, 30_000, oneOf(always(1))}, 2000, 0},
 		{load{"fair, 6,000 jobs of 1 to 20 tasks", weighted, 6_000, oneOf(few)}, 1300, 0},
+		{load{"fair, 30,000 jobs of 1 or 2 tasks", weighted, 30_000, oneOf(func(r *rand.Rand) int { return 1 + r.IntN(2) })}, 2000, 0},
 		{load{"default, 12,000 jobs of a heavy tail", least, 12_000, oneOf(heavy)}, 2000, .004},
 		{load{"fair, 30 jobs of 2,000 tasks", weighted, 30, oneOf(always(2000))}, 30, .05},
 		{load{"one job of 50,000 tasks", another, 1, oneOf(always(50_000))}, 1, .002},
