@@ -1,6 +1,7 @@
 package statuspage
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
@@ -214,9 +215,14 @@ func narrow(name string) string {
 // present is the sample of now.
 func (s *snap) present() sample {
 	x := sample{at: s.now, waiting: s.all.Waiting, running: s.all.Busy}
-	for i := range s.tenants[:min(len(s.tenants), inSample)] {
-		x.of[i] = part{s.tenants[i].who, s.tenants[i].Waiting, s.tenants[i].Busy}
+	var all []part
+	for i := range s.tenants {
+		all = append(all, part{s.tenants[i].who, s.tenants[i].Waiting, s.tenants[i].Busy})
 	}
+	n := copy(x.of[:largest], all)
+	all = all[n:]
+	slices.SortStableFunc(all, func(a, b part) int { return cmp.Compare(b.running, a.running) })
+	copy(x.of[largest:], all)
 	return x
 }
 

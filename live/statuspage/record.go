@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -21,9 +22,12 @@ import (
 
 // Bounds of what a recorder keeps, besides what it knows of live jobs.
 const (
-	chunk       = 1024             // jobs that are looked at while the recorder is locked
-	mostTenants = 1000             // tenants that are told apart; the others share one line
-	inSample    = 8                // tenants of a sample; the others count together
+	chunk       = 1024 // jobs that are looked at while the recorder is locked
+	mostTenants = 1000 // tenants that are told apart; the others share one line
+	largest     = 8    // tenants of a sample that have the most tasks
+	holders     = 4    // those of the others that have the most slots
+	inSample    = largest + holders
+	ofClasses   = 8                // classes of slots that are told apart
 	sampleEvery = 10 * time.Second // of which an hour has 360
 	samples     = 361
 	windowEvery = 5 * time.Minute // over which waits are counted
@@ -287,7 +291,7 @@ func (w *window) seconds(percent uint64) *float64 {
 type sample struct {
 	at               sojourn.Time
 	waiting, running int
-	of               [inSample]part // the largest ones
+	of               [inSample]part // the largest ones, then those that have the most slots
 	class            sojourn.Class  // of all slots that run something, if held is nil
 	held             []held         // of each class in which something runs
 }
@@ -408,12 +412,15 @@ func (r *Recorder) sample() sample {
 	slices.SortFunc(all, func(a, b part) int {
 		return cmp.Or(cmp.Compare(b.waiting+b.running, a.waiting+a.running), cmp.Compare(a.number, b.number))
 	})
-	copy(s.of[:], all)
+	copy(s.of[:largest], all)
+	for i, p := range r.holders(all[min(len(all), largest):]) {
+		s.of[largest+i] = p
+	}
 	place := map[sojourn.Class]int{}
 	for _, x := range r.slots { //sojourn:unordered counts
 		i, ok := place[x.class]
 		if !ok {
-			if i = len(s.held); i == inSample {
+			if i = len(s.held); i == ofClasses {
 				continue
 			}
 			place[x.class] = i
@@ -430,6 +437,35 @@ func (r *Recorder) sample() sample {
 		s.class, s.held = s.held[0].class, nil
 	}
 	return s
+}
+
+// holders returns those of some parts that have the most slots of a class, a few of each class.
+func (r *Recorder) holders(some []part) (list []part) {
+	if len(some) == 0 {
+		return nil
+	}
+	of := map[sojourn.Class]map[*who]int{}
+	for _, x := range r.slots { //sojourn:unordered counts
+		if of[x.class] == nil {
+			of[x.class] = map[*who]int{}
+		}
+		of[x.class][x.who]++
+	}
+	for _, c := range slices.Sorted(maps.Keys(of)) {
+		if len(list) == holders {
+			break
+		}
+		n := max(1, holders/len(of))
+		for _, p := range slices.SortedStableFunc(slices.Values(some), func(a, b part) int { return cmp.Compare(of[c][b.who], of[c][a.who]) }) {
+			if n == 0 || of[c][p.who] == 0 || len(list) == holders {
+				break
+			}
+			if n--; !slices.Contains(list, p) {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
 }
 
 // Note implements [live.Observer].

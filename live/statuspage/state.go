@@ -126,7 +126,7 @@ func (b *board) take() *snap {
 	}
 	s.void = b.rec.timely(s.broken)
 	b.shares(s)
-	if n := len(s.classes); n > 1 && n <= inSample && !s.polled { // whoever polls does not know classes of jobs
+	if n := len(s.classes); n > 1 && n <= ofClasses && !s.polled { // whoever polls does not know classes of jobs
 		s.parts = map[sojourn.Class]*snap{}
 		for _, c := range s.classes {
 			s.parts[c] = s.in(c)

@@ -254,6 +254,43 @@ func TestManyTenantsAndPromises(t *testing.T) {
 	})
 }
 
+// Who holds the slots may have few tasks: since when is said though nine tenants have more.
+func TestSinceWhenOfFewTasks(t *testing.T) {
+	for _, classes := range []int{1, 2} {
+		pooled(t, 32, nil, func(t *testing.T, p *live.Pool, _ *statuspage.Recorder, h http.Handler) {
+			class := sojourn.Class(classes - 1)
+			if classes == 2 {
+				if _, err := p.AddSlots(4, sojourn.Slot{Class: 1}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			job := func(tenant string, c sojourn.Class, tasks int, each time.Duration) {
+				if _, err := p.Submit(t.Context(), live.Job{Pool: tenant, Phases: []live.Phase{{Tasks: tasks, Class: c, Run: lasts(each)}}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			job("long", class, []int{24, 4}[classes-1], 10*time.Hour)
+			if classes == 2 {
+				job("rest", 0, 32, 10*time.Hour)
+			}
+			time.Sleep(5 * time.Minute)
+			since := time.Now().Format("15:04")
+			if classes == 2 {
+				job("poor", 1, 3, time.Hour)
+				time.Sleep(time.Minute)
+			}
+			for i := range 9 {
+				job(fmt.Sprint("t", i), 0, 100, time.Hour)
+			}
+			time.Sleep(20 * time.Minute)
+			says := pageOf(t, h, "").Says
+			if !strings.Contains(says, "long holds "+[]string{"24 of 32 slots", "4 of 4 slots of class 1"}[classes-1]) || !strings.Contains(says, " since ") {
+				t.Errorf("classes %d: %s; want since %s", classes, says, since)
+			}
+		})
+	}
+}
+
 // A job waits for nobody while another one of its sequence lives, and for others from then on.
 func TestSequencesWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
