@@ -215,3 +215,56 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 	t.Logf("%d names of tests", named)
 }
+
+// Each file of research/proofs stands in the table there, with Go code that is there and a heading of the theorem that is there, and
+// its own comment names both.
+func TestProofsNameWhatIsThere(t *testing.T) {
+	read := func(file string) string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	files, err := filepath.Glob("research/proofs/*.dfy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile("(?m)^\\| `(\\w+\\.dfy)` \\| `(?:(\\w+)\\.)?(\\w+)` of `([\\w/]+)`.*? \\| (.*) \\|$").FindAllStringSubmatch(read("research/proofs/README.md"), -1)
+	if len(rows) != len(files) || len(rows) == 0 {
+		t.Errorf("%d files, and %d rows of the table that name one and the code", len(files), len(rows))
+	}
+	theorem := regexp.MustCompile("\"([^\"]+)\" of `([\\w/.]+)`")
+	for _, row := range rows {
+		file, of, name, dir := row[1], row[2], row[3], row[4]
+		code, proof := "", strings.Join(strings.Fields(strings.ReplaceAll(read(filepath.Join("research/proofs", file)), "\n//", "")), " ")
+		sources, err := filepath.Glob(dir + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, source := range sources {
+			if !strings.HasSuffix(source, "_test.go") {
+				code += read(source)
+			}
+		}
+		declared := `(?m)^(type ` + name + `\b|func (\(.*\) )?` + name + `\()`
+		if of != "" {
+			declared = `(?m)^func \(\w+ \*?` + of + `(\[.*\])?\) ` + name + `\(`
+		}
+		if !regexp.MustCompile(declared).MatchString(code) {
+			t.Errorf("%s: %s has no %s", file, dir, strings.TrimPrefix(of+"."+name, "."))
+		}
+		if begin, _, _ := strings.Cut(proof, "Theorem:"); !strings.Contains(begin, "package "+dir) || !strings.Contains(begin, name) {
+			t.Errorf("%s does not say that it is about %s of package %s", file, name, dir)
+		}
+		for _, m := range theorem.FindAllStringSubmatch(row[5], -1) {
+			place := m[2]
+			if !strings.HasSuffix(place, ".md") {
+				place += "/doc.go"
+			}
+			if !strings.Contains(read(place), m[1]) || !strings.Contains(proof, m[1]) {
+				t.Errorf("%s: %q is not in %s, or not in the file's own comment", file, m[1], place)
+			}
+		}
+	}
+}
