@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/research/trace"
 )
 
@@ -195,13 +196,13 @@ func (c *cells) next() error {
 	if c.head != nil && len(c.row) != c.width {
 		line, _ := c.place(0)
 		if len(c.row) < c.width && c.csv == nil && c.lines.open && c.lines.n > 1 {
-			return c.lines.fault("%d cells, but the first row has %d", len(c.row), c.width)
+			return c.lines.fault("%s, but the first row has %d", format.Count(len(c.row), "cell"), c.width)
 		}
 		hint := ""
 		if len(c.row) > c.width {
 			hint = fmt.Sprintf(": perhaps a cell has %q in it", c.comma)
 		}
-		return &placed{line, 1, fmt.Errorf("%d cells, but the first row has %d%s; --separator says what is between cells", len(c.row), c.width, hint)}
+		return &placed{line, 1, fmt.Errorf("%s, but the first row has %d%s; --separator says what is between cells", format.Count(len(c.row), "cell"), c.width, hint)}
 	}
 	for i, text := range c.row {
 		if !utf8.ValidString(text) {

@@ -129,6 +129,7 @@ func TestMessagesOfLogs(t *testing.T) {
 		{"batsim", "{\"jobs\": [{\"id\":1,\"subtime\":0,\"res\":1,\n\"profile\":\"p\"}], \"profiles\": {\"p\": {\"type\":\"parallel_homogeneous\",\"cpu\":5}}}", Conversion{}, "log:1:11: profile \"p\" computes 5 operations: --topology PLATFORM.xml"},
 		{"batsim", "{\"jobs\": [{\"id\":1,\"subtime\":0,\"res\":1,\"profile\":\"q\"}], \"profiles\": {}}", Conversion{}, "log:1:11: there is no profile \"q\""},
 		{"batsim", "{\"jobs\": [{\"id\":1,\"subtime\":0,\"res\":1,\"profile\":\"q\"}], \"profiles\": {\"q\":{\"type\":\"composed\",\"seq\":[\"q\",\"q\"]}}}", Conversion{}, "made of each other without end"},
+		{"csv", "arrival,duration\n1\n", Conversion{}, "log:2:1: 1 cell, but the first row has 2; --separator"},
 		{"spark", "[]", Conversion{}, "log:1:1: want an event log of Spark"},
 		{"spark", "LZ4Block\x16", Conversion{}, "log:1:1: the file is compressed as only Spark reads it: write it with spark.eventLog.compress=false"},
 		{"csv", "a\x00r\x00,\x00", Conversion{}, "log:1:1: the text is UTF-16"},

@@ -65,7 +65,11 @@ func (r *Comparison) fastest() string {
 			sure = ", but " + paired.Ratios.Tie(tied, more)
 		}
 	}
-	return format.Verdict(fmt.Sprintf("%s has the shortest mean sojourn time%s; that of %s, the longest, is %s as long", name, sure, r.Specs[most], times(mean, worst)))
+	longest := times(mean, worst) + " as long"
+	if worst/mean < 1.005 {
+		longest = "less than 1 % longer"
+	}
+	return format.Verdict(fmt.Sprintf("%s has the shortest mean sojourn time%s; that of %s, the longest, is %s", name, sure, r.Specs[most], longest))
 }
 
 // chance compares the mean sojourn times, or returns nil if nothing is known of chance: there are too few jobs, they arrive
