@@ -135,6 +135,11 @@ func (y *saying) waits(s *snap, slots int) {
 	case poor == nil || poor.oldest < longWait:
 		y.quiet(s, poor, back, free)
 		return
+	case !slices.ContainsFunc(s.st.Slots, func(x live.SlotStatus) bool { return !x.Leaving }):
+		y.Kind = "waits"
+		y.bold("All " + verb(slots, "slot is", "slots are") + " leaving, so nothing starts any more")
+		y.add(", and %s: the program must add some.", verb(s.all.Waiting, "task waits", "tasks wait"))
+		return
 	}
 	y.Kind = "waits"
 	kind := "" // of slots
@@ -165,7 +170,18 @@ func (y *saying) waits(s *snap, slots int) {
 	if poor.number < 0 {
 		waits = " wait "
 	}
-	y.bold(short40(poor.name) + waits + span4(poor.oldest))
+	above := rich != nil && s.least[rich.number] > poor.priority // all that it runs
+	if len(s.tenants) == 1 && poor.Name == "" {
+		y.bold("The oldest job waits " + span4(poor.oldest))
+		y.add(": all %s are busy, and %s. ", verb(slots, "slot"+kind, "slots"+kind), verb(poor.Waiting, "task waits", "tasks wait"))
+		if free == 0 {
+			y.help(s, "More slots"+kind+" would help, or fewer tasks.", slots, kind == "")
+			return
+		}
+		y.Parts = y.Parts[:len(y.Parts)-1]
+	} else {
+		y.bold(short40(poor.name) + waits + span4(poor.oldest))
+	}
 	long = slices.DeleteFunc(long, func(t *row) bool { // who waits for slots of another class
 		c, ok := oneClass(t.needs)
 		d, all := oneClass(poor.needs)
@@ -188,7 +204,7 @@ func (y *saying) waits(s *snap, slots int) {
 		y.add(" though %s free: ", verb(free, "slot"+kind+" is", "slots"+kind+" are"))
 		job(fmt.Sprint("job ", poor.oldestJob), poor.oldestJob)
 		y.add(" says why. ")
-	case rich == nil && len(too) > 0:
+	case rich == nil && (len(too) > 0 || 2*poor.Busy < s.all.Busy):
 		most := slices.MaxFunc(s.tenants, func(a, b row) int { return cmp.Compare(a.Busy, b.Busy) })
 		y.add(": ")
 		y.bold(fmt.Sprintf("all %s are busy, and nobody has more than %d", verb(slots, "slot"+kind, "slots"+kind), most.Busy))
@@ -207,6 +223,10 @@ func (y *saying) waits(s *snap, slots int) {
 		y.bold(fmt.Sprintf("%s holds %d of %d slots%s", short40(rich.name), rich.Busy, slots, kind))
 		since := s.since(rich, fair)
 		switch over := float64(rich.Busy) - rich.entitled; {
+		case above:
+			if y.add(", by its priority of %d", s.least[rich.number]); since != "" {
+				since = "," + since
+			}
 		case fair && rich.Weight > poor.Weight:
 			y.add(", by its weight of %s", number(rich.Weight))
 			if since != "" {
@@ -231,6 +251,10 @@ func (y *saying) waits(s *snap, slots int) {
 	y.heldBack(s, back, free)
 	switch {
 	case free > 0:
+	case rich != nil && above:
+		y.help(s, fmt.Sprintf("What would help: a lower priority for jobs of %s, or more slots%s.", short40(rich.name), kind), slots, kind == "")
+	case rich != nil && rich.Waiting == 0: // it takes no more
+		y.help(s, fmt.Sprintf("What would help: the end of what %s runs, or more slots%s.", short40(rich.name), kind), slots, kind == "")
 	case rich == nil:
 		y.help(s, "More slots"+kind+" would help, or fewer tasks.", slots, kind == "")
 	case fair && rich.Weight > poor.Weight:
@@ -422,7 +446,13 @@ func (y *saying) quiet(s *snap, poor *row, back []*row, free int) {
 		if failing == 0 {
 			return
 		}
-		y.Parts = append(y.Parts, words{Text: verb(failing, "job has tasks", "jobs have tasks") + " that failed", To: "state=failing"})
+		whose := ""
+		for i := range s.tenants {
+			if t := &s.tenants[i]; t.Failing == failing && len(s.tenants) > 1 {
+				whose = " of " + short40(t.name)
+			}
+		}
+		y.Parts = append(y.Parts, words{Text: verb(failing, "job"+whose+" has tasks", "jobs"+whose+" have tasks") + " that failed", To: "state=failing"})
 		if s.bad.err != "" {
 			y.add(", the last at %s: %s", s.clock(s.bad.end), clipped(s.bad.err, 120))
 		}
@@ -436,6 +466,9 @@ func (y *saying) quiet(s *snap, poor *row, back []*row, free int) {
 		fails()
 	}
 	y.heldBack(s, back, free)
+	if s.all.Busy == 0 && s.release > s.now && len(back) == 0 {
+		y.add("%s until %s, when the next job may start: ", verb(s.all.Waiting, "task waits", "tasks wait"), s.clock(s.release))
+	}
 	y.add("%s of %s slots are busy, and no ", count(s.all.Busy), count(len(s.st.Slots)))
 	switch {
 	case poor == nil || poor.oldest < time.Second:

@@ -58,6 +58,8 @@ type snap struct {
 	stuck   gone                          // a job that cannot go on, why, and since when nothing of it runs
 	bad     span                          // the last attempt that has failed
 	dead    gone                          // the last job that has failed
+	least   map[int]int32                 // the least priority of what a tenant runs, by number
+	release sojourn.Time                  // when the next job may start that may not yet, as far as one chunk of them tells; 0 if there is none
 }
 
 // A row is what is known of a tenant.
@@ -69,6 +71,7 @@ type row struct {
 	oldest            time.Duration
 	oldestJob         sojourn.JobID
 	needs             []sojourn.Class           // slots that oldestJob can use, one entry for each phase
+	priority          int32                     // of oldestJob
 	entitled          float64                   // -1: nobody says
 	shares            map[sojourn.Class]float64 // entitled, by class, where all is known
 	most              sojourn.Slots
@@ -182,12 +185,22 @@ func (s *snap) lookAt(r *Recorder) {
 		s.tenants = append(s.tenants, r.row(t))
 	}
 	r.hour.each(func(x *sample) { s.hour = append(s.hour, *x) })
-	s.holds = map[int]map[sojourn.JobID]int{}
+	s.holds, s.least = map[int]map[sojourn.JobID]int{}, map[int]int32{}
 	for _, x := range r.slots { //sojourn:unordered counts
 		if s.holds[x.number] == nil {
 			s.holds[x.number] = map[sojourn.JobID]int{}
 		}
 		s.holds[x.number][x.task.Job]++
+		if j := r.jobs.get(x.task.Job); j != nil {
+			if least, ok := s.least[x.number]; !ok || j.spec.Priority < least {
+				s.least[x.number] = j.spec.Priority
+			}
+		}
+	}
+	for _, j := range r.due.jobs[:min(len(r.due.jobs), chunk)] {
+		if at := j.spec.Release; at > r.now && (s.release == 0 || at < s.release) {
+			s.release = at
+		}
 	}
 	for _, id := range r.stuck {
 		if j := r.jobs.get(id); j != nil && s.stuck.id == 0 {
@@ -213,7 +226,7 @@ func (r *Recorder) row(t *tenant) row {
 	if t.waits.Len() > 0 { // what has failed, may not start yet or cannot, does not wait for others
 		j := t.waits.jobs[0]
 		x.oldest, x.oldestJob = r.now.Sub(j.times[since]), j.spec.ID
-		x.needs = needs(j.spec)
+		x.needs, x.priority = needs(j.spec), j.spec.Priority
 		x.Oldest = x.oldest.Seconds()
 	}
 	return x

@@ -516,7 +516,7 @@ func TestSentencesOfTroubles(t *testing.T) {
 				}
 			}
 			submit(t, p, "page", "web", 1, lasts(time.Hour))
-		}, "6 jobs have tasks that failed, the last at 00:00:07: connection refused. 1 of 4 slots are busy, and no job waits for others."},
+		}, "6 jobs of etl have tasks that failed, the last at 00:00:07: connection refused. 1 of 4 slots are busy, and no job waits for others."},
 		{"it fits nowhere", func(t *testing.T, p *live.Pool) {
 			time.Sleep(time.Minute)
 			if _, err := p.Submit(t.Context(), live.Job{Pool: "research", Phases: []live.Phase{{Tasks: 4, Class: 64, Run: lasts(time.Hour)}}}); err != nil {
