@@ -158,6 +158,9 @@ func (r *Comparison) bySize() string {
 	if !ok || !all {
 		return ""
 	}
-	return format.Verdict(fmt.Sprintf("jobs of %s tasks have the shortest mean sojourn time under %s, those of %s under %s",
-		binTitle(&r.Results[0].Bins[first]), small, binTitle(&r.Results[0].Bins[last]), large))
+	few, many := binTitle(&r.Results[0].Bins[first]), binTitle(&r.Results[0].Bins[last])
+	if small == large {
+		return format.Verdict(fmt.Sprintf("jobs of %s tasks have the shortest mean sojourn time under %s, and so have those of %s", few, small, many))
+	}
+	return format.Verdict(fmt.Sprintf("jobs of %s tasks have the shortest mean sojourn time under %s, those of %s under %s", few, small, many, large))
 }

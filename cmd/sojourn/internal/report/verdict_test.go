@@ -83,6 +83,7 @@ func TestVerdictBySize(t *testing.T) {
 	}{
 		{compared(t, bins(0, 5, 9, 3, 0), bins(0, 4, 1, 6, 0)), "=> jobs of 11-20 tasks have the shortest mean sojourn time under fair, those of 31-40 under fifo\n"},
 		{compared(t, bins(5, 9), bins(4, 9)), "=> jobs of 1-10 tasks have the shortest mean sojourn time under fair, those of 11-20 under fifo\n"},
+		{compared(t, bins(5, 9), bins(4, 8)), "=> jobs of 1-10 tasks have the shortest mean sojourn time under fair, and so have those of 11-20\n"},
 		{compared(t, bins(0, 5, 0), bins(0, 4, 0)), ""},
 		{compared(t, bins(0, 5, 0, 7), bins(0, 4, 0, 0)), ""}, // fair finishes none of the largest jobs
 		{compared(t, bins(5, 4)), ""},
