@@ -177,7 +177,8 @@ func TestLogOfAllKinds(t *testing.T) {
 		}
 		log.Note(n)
 	}
-	for _, want := range []string{`level=INFO msg="job resumed"`, `level=WARN msg="job stuck"`, `level=WARN msg="task ignores its context" job=7 name=n age=0s task=0/0/0 attempt=3`,
+	log.Note(live.Note{Kind: live.JobEnded, Job: job, Err: fmt.Errorf("why: %w", live.ErrSuspended)})
+	for _, want := range []string{`level=INFO msg="job resumed"`, `level=INFO msg="job ended"`, `level=WARN msg="job stuck"`, `level=WARN msg="task ignores its context" job=7 name=n age=0s task=0/0/0 attempt=3`,
 		`level=DEBUG msg="task returned"`, `level=ERROR msg="pool broken" error=why`, `level=WARN msg="task ended"`, `level=DEBUG msg="task stopped"`} {
 		if want == `level=INFO msg="job resumed"` {
 			want = `msg="job resumed"` // with an error it is a warning

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -56,7 +57,7 @@ const (
 	_            NoteKind = iota
 	JobSubmitted          // the policy has accepted it
 	JobRefused            // the policy refused it, or too many wait: see Err
-	JobEnded              // it is complete, or has failed and none of its attempts runs
+	JobEnded              // it is complete, has failed and none of its attempts runs, or goes on in the next pool: then Err is ErrSuspended
 	TaskStarted           // an attempt
 	TaskStopped           // the pool ended the context of an attempt, which may go on for a while
 	TaskEnded             // an attempt
@@ -118,6 +119,7 @@ func (o logger) Note(n Note) {
 		level = slog.LevelWarn
 	case n.Kind == TaskStopped, n.Kind == TaskReturned:
 		level = slog.LevelDebug
+	case errors.Is(n.Err, ErrSuspended): // there may be a million, and none is in trouble
 	case n.Err != nil:
 		level = slog.LevelWarn
 	case n.Attempt > 0:

@@ -150,6 +150,9 @@ func (m *Metrics) Note(n live.Note) {
 	case live.JobRefused:
 		m.jobs.Add(ctx, 1, refused)
 	case live.JobEnded:
+		if errors.Is(n.Err, live.ErrSuspended) {
+			return // it goes on in the next process
+		}
 		m.jobs.Add(ctx, 1, resultOf(n.Err))
 		m.sojourn.Record(ctx, n.Age.Seconds(), resultOf(n.Err))
 	case live.TaskStarted:

@@ -166,6 +166,14 @@ func TestTrouble(t *testing.T) {
 		metrics.Note(live.Note{Kind: live.TaskReturned, Job: job})
 		want(t, collect(t, reader), map[string]float64{"sojourn_jobs {job}": 1, "sojourn_queued_tasks {task}": 4, "sojourn_starvation_seconds s": 60,
 			"sojourn_ignoring_attempts {attempt}": 1, "sojourn_broken 1": 0})
+		other := &sojourn.Job{ID: 5, Phases: []sojourn.Phase{{Tasks: 1}}}
+		metrics.Note(live.Note{Kind: live.JobResumed, Job: other, Done: []int{0}})
+		metrics.Note(live.Note{Kind: live.JobEnded, Job: other, Err: live.ErrSuspended})
+		for name, v := range collect(t, reader) {
+			if v != 0 && (strings.HasPrefix(name, "sojourn_jobs_total") || strings.HasPrefix(name, "sojourn_job_sojourn")) {
+				t.Errorf("%s is %v after a job that goes on in the next process", name, v)
+			}
+		}
 		metrics.Note(live.Note{Kind: live.PoolBroken, Err: errors.New("why")})
 		metrics.Note(live.Note{Kind: live.JobEnded, Job: job, Err: errors.New("why")})
 		want(t, collect(t, reader), map[string]float64{"sojourn_jobs {job}": 0, "sojourn_queued_tasks {task}": 0, "sojourn_broken 1": 1})

@@ -11,6 +11,7 @@
 package prometheus
 
 import (
+	"errors"
 	"strings"
 	"sync"
 
@@ -127,6 +128,9 @@ func (m *Metrics) Note(n live.Note) {
 	case live.JobRefused:
 		m.jobs.WithLabelValues("refused").Inc()
 	case live.JobEnded:
+		if errors.Is(n.Err, live.ErrSuspended) {
+			return // it goes on in the next process
+		}
 		m.jobs.WithLabelValues(result(n.Err)).Inc()
 		m.sojourn.WithLabelValues(result(n.Err)).Observe(n.Age.Seconds())
 		if n.Job.Deadline > 0 && n.At > n.Job.Deadline {

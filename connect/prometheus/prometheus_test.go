@@ -166,7 +166,9 @@ func TestRestart(t *testing.T) {
 			}
 			return pool, j
 		}
-		pool, j := open(live.Options{})
+		before, was := prometheus.New(), client.NewRegistry()
+		was.MustRegister(before)
+		pool, j := open(live.Options{Observer: before})
 		for _, tasks := range []int{5, 4} {
 			if _, err := pool.Submit(t.Context(), live.Job{Handler: "h", Phases: []live.Phase{{Tasks: tasks}}}); err != nil {
 				t.Fatal(err)
@@ -180,6 +182,13 @@ func TestRestart(t *testing.T) {
 		}
 		if err := j.Close(); err != nil {
 			t.Error(err)
+		}
+		last := scrape(t, was)
+		want(t, last, "sojourn_jobs 0")
+		for name := range last {
+			if strings.HasPrefix(name, "sojourn_jobs_total") || strings.HasPrefix(name, "sojourn_job_sojourn_seconds") {
+				t.Errorf("%s: jobs that go on in the next process are said to have ended", name)
+			}
 		}
 
 		metrics, registry := prometheus.New(), client.NewRegistry()

@@ -720,7 +720,7 @@ func (r *Recorder) leave(j *job, err error) {
 	if err != nil {
 		g.err = line(err)
 		g.failed = j.started
-		for _, away := range []error{live.ErrCancelled, live.ErrClosed, context.Canceled} {
+		for _, away := range []error{live.ErrCancelled, live.ErrClosed, live.ErrSuspended, context.Canceled} {
 			g.failed = g.failed && !errors.Is(err, away)
 		}
 		g.failed = g.failed || errors.Is(err, live.ErrJobTimeout) || errors.Is(err, context.DeadlineExceeded)
