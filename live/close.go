@@ -73,14 +73,14 @@ func (p *Pool) flush(ctx context.Context) error {
 
 // completeAll lets open jobs end as others do.
 func (p *Pool) completeAll() {
-	for _, h := range p.jobs.all() {
+	p.look(func(h *Handle) {
 		if spec := *h.latest(); spec.Open && h.err == nil && !h.more.get().parked { // which goes on elsewhere
 			spec.Open = false
 			if err := p.replace(h, &spec); err != nil {
 				p.giveUp(h, err)
 			}
 		}
-	}
+	})
 }
 
 // end lets go of the policy when no attempt runs and no job is left. It returns what was not as it should be. kept is why
@@ -145,7 +145,7 @@ func mayEnd(ctx context.Context, p *Pool, what string) error {
 // [ErrSlotRemoved] as the cause, and the tasks run again in the next pool. A handle whose job has not ended then has the error
 // [ErrSuspended].
 //
-// The error is as that of [Pool.Close]. Under a policy that is not Durable, the jobs are lost, and the policy is free.
+// The pool is locked for 512 jobs at a time (TestEndHoldsNobodyUp). The error is as that of [Pool.Close]. Under a policy that is not Durable, the jobs are lost, and the policy is free.
 func (p *Pool) Suspend(ctx context.Context) error {
 	if err := mayEnd(ctx, p, "Suspend"); err != nil {
 		return err
@@ -173,9 +173,7 @@ func (p *Pool) Suspend(ctx context.Context) error {
 	kept := p.flush(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, h := range p.jobs.all() {
-		letGo(p, h, ErrSuspended)
-	}
+	p.look(func(h *Handle) { letGo(p, h, ErrSuspended) })
 	return errors.Join(err, p.end(kept))
 }
 
@@ -207,19 +205,17 @@ func (p *Pool) endStranded() {
 	switch {
 	case p.suspended:
 	case p.closed:
-		for _, h := range p.jobs.all() {
+		p.look(func(h *Handle) {
 			if h.more.get().parked {
 				letGo(p, h, ErrSuspended)
-				continue
-			}
-			if class, ok := p.classes.lacks(h); ok {
+			} else if class, ok := p.classes.lacks(h); ok {
 				p.giveUp(h, fmt.Errorf("%w: class %d", ErrNoSlots, class))
 			}
-		}
+		})
 	default:
 		if p.classes.emptied {
 			p.classes.emptied = false
-			p.noteClasses(p.jobs.all()...)
+			p.look(p.noteClasses)
 		}
 		p.noteDeadlock()
 	}

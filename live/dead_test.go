@@ -17,6 +17,9 @@ import (
 // A payload of 64 MiB has ended its process, and the disk is full when the next one learns that, or when it tells of it. The pool says so, goes on by itself, tells once of the job, which is there
 // with its payload in the next process, too, and is submitted anew by hand.
 func TestLargeDeadJobAtAFullDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it copies gigabytes")
+	}
 	for _, when := range []string{"it learns that", "it tells of it"} {
 		synctest.Test(t, func(t *testing.T) {
 			dir, copied := t.TempDir(), t.TempDir()
@@ -27,6 +30,7 @@ func TestLargeDeadJobAtAFullDisk(t *testing.T) {
 			var store *sick
 			var p *live.Pool
 			tells := func() {}
+			begun := make(chan struct{}) // p is that of the second process
 			open := func(dir string) (*live.Pool, *journal.Journal) {
 				store = &sick{Store: must(journal.OpenFiles(dir))}
 				j := must(journal.Open(store, newFIFO(), journal.Options{Retry: true}))
@@ -38,6 +42,7 @@ func TestLargeDeadJobAtAFullDisk(t *testing.T) {
 						if len(e.Payload) != size {
 							t.Errorf("told of a job whose payload has %d bytes", len(e.Payload))
 						}
+						<-begun
 						tells()
 						told = append(told, e.Outcome)
 						return nil
@@ -73,12 +78,14 @@ func TestLargeDeadJobAtAFullDisk(t *testing.T) {
 				}
 			}
 			p, j = open(copied)
+			close(begun)
 			time.Sleep(time.Second) // each try copies all of it
 			if err := p.Err(); !errors.Is(err, live.ErrStalled) || !errors.Is(p.Status().Err, live.ErrStalled) {
 				t.Errorf("%s: Err is %v", when, err)
 			}
 			store.full.Store(false)
 			time.Sleep(10 * time.Second)
+			synctest.Wait()
 			if err := p.Err(); err != nil || fmt.Sprint(told) != "[dead]" || !slices.Equal(notes.kinds, []live.NoteKind{live.PoolStalled, live.PoolMended}) {
 				t.Errorf("%s: then Err is %v; OnEnd was told of %v, the observer of %v", when, err, told, notes.kinds)
 			}

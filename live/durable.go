@@ -268,7 +268,7 @@ func (p *Pool) resumeLocked(left leftovers) error {
 		p.later = time.AfterFunc(p.opt.Grace, func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			p.noteClasses(p.jobs.all()...)
+			p.look(p.noteClasses)
 		})
 	}
 	return nil

@@ -70,16 +70,17 @@ func (p *Pool) Status() Status {
 	return st
 }
 
-// look calls f with the live jobs in the order of their submission. The lock is held, and let go between lookAtOnce jobs.
+// look calls f with the live jobs in the order of their submission. f may end the job. The lock is held, and let go between lookAtOnce jobs.
 func (p *Pool) look(f func(*Handle)) {
 	looked := 0
 	for pg, next := p.jobs.from(0); pg != nil; pg, next = p.jobs.from(next) {
+		looked += pg.live
 		for _, h := range pg.jobs {
 			if h != nil {
 				f(h)
 			}
 		}
-		if looked += pg.live; looked >= lookAtOnce {
+		if looked >= lookAtOnce {
 			looked = 0
 			p.mu.Unlock()
 			p.mu.Lock() // who waits has it first, after a millisecond

@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -31,6 +32,55 @@ func listed(st live.Status) (ids []sojourn.JobID) {
 
 func waitingJob() live.Job {
 	return live.Job{Phases: []live.Phase{{Tasks: 1, Class: 1, Run: sleep(ms)}}}
+}
+
+// An ender hears that jobs end, and of the one that waits for slots.
+type ender struct {
+	ended, stuck int
+	each         func()
+}
+
+func (e *ender) Note(n live.Note) {
+	switch n.Kind {
+	case live.JobStuck:
+		e.stuck++
+	case live.JobEnded:
+		e.ended++
+		e.each()
+	}
+}
+
+// While Suspend lets go of 4,096 jobs, and Close ends those whose slots are gone, somebody else's call is not held up until all are.
+func TestEndHoldsNobodyUp(t *testing.T) {
+	const jobs = 4096
+	for what, end := range map[string]func(*live.Pool, context.Context) error{"Suspend": (*live.Pool).Suspend, "Close": (*live.Pool).Close} {
+		e := new(ender)
+		p := must(live.New(newFIFO(), live.Options{Observer: e}))
+		for range jobs {
+			must(p.Submit(bg, waitingJob()))
+		}
+		var served atomic.Bool
+		inTime, begun := false, make(chan struct{})
+		e.each = func() {
+			switch {
+			case e.ended == 1:
+				go func() {
+					close(begun)
+					p.Handle(1)
+					served.Store(true)
+				}()
+				<-begun
+			case e.ended == jobs:
+				inTime = served.Load()
+			}
+			if e.ended%512 == 0 {
+				time.Sleep(20 * ms) // who waits for a lock for longer than 1 ms is the next to have it
+			}
+		}
+		if err := end(p, bg); err != nil || e.ended != jobs || !inTime || e.stuck != 1 {
+			t.Errorf("%s: %v, %d jobs, %d told of before; somebody else was served meanwhile: %v", what, err, e.ended, e.stuck, inTime)
+		}
+	}
 }
 
 // manyJobs returns a pool that has so many jobs, under a policy. They need slots of a class of which there are none.

@@ -50,17 +50,15 @@ func (c *classes) lacks(h *Handle) (sojourn.Class, bool) {
 
 // noteClasses tells the observer of jobs that need slots of a class of which there are none: of the first one for each class,
 // until the class has slots.
-func (p *Pool) noteClasses(jobs ...*Handle) {
+func (p *Pool) noteClasses(h *Handle) {
 	if p.announce.to == nil || p.closed {
 		return
 	}
-	for _, h := range jobs {
-		for i := range h.spec.Phases {
-			class := h.spec.Phases[i].Class
-			if h.err == nil && h.work(i).left > 0 && p.classes.slots[class] == 0 && !p.classes.lacking[class] {
-				p.classes.lacking[class] = true
-				p.announce.job(JobStuck, h, fmt.Errorf("%w: class %d", ErrNoSlots, class))
-			}
+	for i := range h.spec.Phases {
+		class := h.spec.Phases[i].Class
+		if h.err == nil && h.work(i).left > 0 && p.classes.slots[class] == 0 && !p.classes.lacking[class] {
+			p.classes.lacking[class] = true
+			p.announce.job(JobStuck, h, fmt.Errorf("%w: class %d", ErrNoSlots, class))
 		}
 	}
 }
