@@ -31,8 +31,8 @@ All loads weigh the same. Intervals are those of a moving block bootstrap: jobs 
 the order of arrival, in blocks, are drawn again, the same for all policies and loads.
 A block is twice as long as the longest that the rule of Politis and White gives for
 any policy and load, but there are always 10 to 1,000 blocks. Policies that may be as
-good as the best are said to be tied with it. Of those within 5 % of the best, or five
-points of a share, the simplest is advised, in the order above; one with options comes last.
+good as the best have a ~. Those within 5 % of it, or five points of a share, are tied with it,
+and the simplest of them is advised, in the order above; one with options comes last.
 
 The workload is read again for each run, and not kept in memory. Where the first
 run takes long, stderr says how long all may take.

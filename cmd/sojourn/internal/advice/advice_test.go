@@ -461,17 +461,18 @@ func TestTieNamesTheSimplest(t *testing.T) {
 	}
 	far, near, wide := of(50, 0.01), of(3, 0.1), of(40, 2)
 	for _, tc := range []struct {
-		name string
-		best []stats.Interval // of srpt, hfsp, fair by running, default, fair, fifo; the first or second is the best
-		use  string
-		says string
+		name  string
+		best  []stats.Interval // of srpt, hfsp, fair by running, default, fair, fifo; the first or second is the best
+		use   string
+		says  string
+		table string // behind the best
 	}{
-		{"alone", []stats.Interval{{}, far, far, far, far, far}, "srpt", "more than chance"},
-		{"with default", []stats.Interval{{}, near, far, near, far, far}, "default", "Use default: the mean sojourn time of srpt is the least, but default and hfsp cannot be told from it"},
-		{"with all", []stats.Interval{near, {}, near, near, near, near}, "fifo", "fifo is the simplest of those within 5 %"},
-		{"with what may be far worse", []stats.Interval{{}, far, far, near, wide, wide}, "default", "default cannot be told from it on this workload: that is a tie, and it may be chance that fair and fifo have up to 40 % more, and default is the simplest"},
-		{"with nothing near", []stats.Interval{{}, far, wide, far, far, far}, "srpt", "its mean sojourn time is the least, but it may be chance that fair:order=running has 40 % more."},
-		{"with options only", []stats.Interval{far, {}, near, far, far, far}, "hfsp", "Use hfsp: its mean sojourn time is the least, but fair:order=running cannot be told from it"},
+		{"alone", []stats.Interval{{}, far, far, far, far, far}, "srpt", "more than chance", ""},
+		{"with default", []stats.Interval{{}, near, far, near, far, far}, "default", "Use default: the mean sojourn time of srpt is the least, but default and hfsp cannot be told from it", ", tied with hfsp and default"},
+		{"with all", []stats.Interval{near, {}, near, near, near, near}, "fifo", "fifo is the simplest of those within 5 %", ", tied with srpt, fair:order=running, default, fair and fifo"},
+		{"with what may be far worse", []stats.Interval{{}, far, far, near, wide, wide}, "default", "default cannot be told from it on this workload: that is a tie, and it may be chance that fair and fifo have up to 40 % more, and default is the simplest", ", tied with default, by chance perhaps not better than fair and fifo"},
+		{"with nothing near", []stats.Interval{{}, far, wide, far, far, far}, "srpt", "its mean sojourn time is the least, but it may be chance that fair:order=running has 40 % more.", ", by chance perhaps not better than fair:order=running"},
+		{"with options only", []stats.Interval{far, {}, near, far, far, far}, "hfsp", "Use hfsp: its mean sojourn time is the least, but fair:order=running cannot be told from it", ", tied with fair:order=running"},
 	} {
 		a := &Advice{Study: &Study{specs: specs}, Objective: objectives[0], Length: 10}
 		best := 0
@@ -488,6 +489,9 @@ func TestTieNamesTheSimplest(t *testing.T) {
 		// The best is the first line.
 		a.Lines[0], a.Lines[best] = a.Lines[best], a.Lines[0]
 		a.Use = slices.IndexFunc(a.Lines, func(l Line) bool { return l.Policy == tc.use })
+		if got := strings.Join(strings.Fields(a.first()), " "); got != "=> "+a.Lines[0].Policy+" is the best"+tc.table {
+			t.Errorf("%s: the table says %q, want %q", tc.name, got, tc.table)
+		}
 		if said := a.what(); !strings.Contains(said, tc.says) {
 			t.Errorf("%s: %q, want %q in it", tc.name, said, tc.says)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/paired"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
 )
@@ -93,15 +94,22 @@ func (a *Advice) byWork() *format.Table {
 
 // first says which policies are the best.
 func (a *Advice) first() string {
-	var tied []string
+	var tied, perhaps []string
 	for i := range a.Lines[1:] {
-		if line := &a.Lines[i+1]; a.Length > 0 && line.Tied() {
+		switch line := &a.Lines[i+1]; {
+		case a.Length == 0 || !line.Tied():
+		case a.Objective.amount(line.Best.Mean) <= paired.Alike:
 			tied = append(tied, line.Policy)
+		default:
+			perhaps = append(perhaps, line.Policy)
 		}
 	}
 	text := a.Lines[0].Policy + " is the best"
 	if len(tied) > 0 {
 		text += ", tied with " + format.Joined(tied, "and")
+	}
+	if len(perhaps) > 0 {
+		text += ", by chance perhaps not better than " + format.Joined(perhaps, "and")
 	}
 	return format.Verdict(text)
 }
