@@ -168,7 +168,10 @@ func noteFixed(stderr io.Writer, seeds int, trials []trial.Trial) {
 // sampleHints say what to try next.
 const sampleHints = `
 The workload is made up. Other things to try:
-  sojourn compare --sample --estimates lognormal:1      what if the sizes of jobs are guesses?
-  sojourn run --sample -p fsp -o out                    one row for each job and task, in out/
-  sojourn compare -w FILE -c 20x4+2 -p fifo,fair,fsp    your own workload; see 'sojourn convert --help'
+  sojourn compare --sample --estimates lognormal:1
+      what if the sizes of jobs are guesses?
+  sojourn run --sample -p fsp -o out
+      one row for each job and task, in out/
+  sojourn compare -w FILE -c 20x4+2 -p fifo,fair,fsp
+      your own workload; see 'sojourn convert --help'
 `

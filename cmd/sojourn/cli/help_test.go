@@ -59,6 +59,15 @@ func TestHelpWidth(t *testing.T) {
 	}
 }
 
+// What is printed below the tables of the sample fits into 80 columns.
+func TestHintsWidth(t *testing.T) {
+	for line := range strings.Lines(sampleHints) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
 // Each command that writes CSV says what cells have, and no other.
 func TestHelpCSV(t *testing.T) {
 	want := strings.TrimSpace(csvCells)
