@@ -369,6 +369,16 @@ func (p *Pool) Handles() []*Handle {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	list := make([]*Handle, 0, p.jobs.live)
-	p.look(func(h *Handle) { list = append(list, h) })
+	p.lookPages(func(pg *page) {
+		if pg.live == pageSize {
+			list = append(list, pg.jobs[:]...)
+			return
+		}
+		for _, h := range pg.jobs {
+			if h != nil {
+				list = append(list, h)
+			}
+		}
+	})
 	return list
 }

@@ -72,14 +72,21 @@ func (p *Pool) Status() Status {
 
 // look calls f with the live jobs in the order of their submission. f may end the job. The lock is held, and let go between lookAtOnce jobs.
 func (p *Pool) look(f func(*Handle)) {
-	looked := 0
-	for pg, next := p.jobs.from(0); pg != nil; pg, next = p.jobs.from(next) {
-		looked += pg.live
+	p.lookPages(func(pg *page) {
 		for _, h := range pg.jobs {
 			if h != nil {
 				f(h)
 			}
 		}
+	})
+}
+
+// lookPages is look by the page.
+func (p *Pool) lookPages(f func(*page)) {
+	looked := 0
+	for pg, next := p.jobs.from(0); pg != nil; pg, next = p.jobs.from(next) {
+		looked += pg.live
+		f(pg)
 		if looked >= lookAtOnce {
 			looked = 0
 			p.mu.Unlock()

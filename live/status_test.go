@@ -134,6 +134,17 @@ func TestStatusOfManyJobs(t *testing.T) {
 	if got := listed(p.Status()); !slices.Equal(got, want) {
 		t.Errorf("%d jobs: %d..., want %d...", len(got), got[:min(5, len(got))], want[:5])
 	}
+	h, _ := p.Handle(600)
+	h.Cancel()
+	var handles []sojourn.JobID
+	for _, h := range p.Handles() {
+		handles = append(handles, h.ID())
+	}
+	slices.Sort(want)
+	if want = slices.DeleteFunc(want, func(id sojourn.JobID) bool { return id == 600 }); !slices.Equal(handles, want) {
+		t.Errorf("%d handles: %d...", len(handles), handles[:min(5, len(handles))])
+	}
+	must(p.Submit(bg, waitingJob()))
 	must(p.Submit(bg, waitingJob()))
 	if got := listed(p.Status()); len(got) != 4097 || !slices.IsSorted(got) {
 		t.Errorf("%d jobs: %d..., want 4,097 by ID", len(got), got[:min(5, len(got))])
