@@ -580,3 +580,57 @@ func TestEndOverADeadDisk(t *testing.T) {
 		}
 	}
 }
+
+// A slowly store takes so long for each sync.
+type slowly struct {
+	journal.Store
+	takes atomic.Int64
+}
+
+func (s *slowly) Sync(segment uint64) error {
+	time.Sleep(time.Duration(s.takes.Load()))
+	return s.Store.Sync(segment)
+}
+
+// A sync takes 30 s. A client that waits has its job then, once; from the tenth second on who asks is told why nothing happens, and who comes then does not wait. A sync of 9 s is
+// nothing to tell of.
+func TestSlowSync(t *testing.T) {
+	for _, takes := range []time.Duration{9 * time.Second, 30 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &stalled{d: new(diary), dir: t.TempDir()}
+			store := &slowly{Store: must(journal.OpenFiles(s.dir))}
+			s.j = must(journal.Open(store, newFIFO(), journal.Options{Retry: true}))
+			s.p = must(live.New(s.j, s.options()))
+			store.takes.Store(int64(takes))
+			acknowledged := make(chan time.Duration)
+			begun := time.Now()
+			go func() {
+				_ = must(s.p.Submit(bg, sleepJob))
+				acknowledged <- time.Since(begun)
+			}()
+			for range 29 {
+				time.Sleep(time.Second)
+				synctest.Wait()
+				at := time.Since(begun)
+				if told := s.p.Err() != nil; told != (takes > 10*time.Second && at >= 10*time.Second) || told != errors.Is(s.p.Status().Err, live.ErrStalled) {
+					t.Errorf("a sync of %v: Err is %v after %v", takes, s.p.Err(), at)
+				}
+				if at >= takes {
+					break
+				}
+			}
+			if took := <-acknowledged; took != takes {
+				t.Errorf("a sync of %v: Submit returns after %v", takes, took)
+			}
+			store.takes.Store(0)
+			time.Sleep(time.Minute)
+			want := []live.NoteKind{live.PoolStalled, live.PoolMended}
+			if takes < 10*time.Second {
+				want = nil
+			}
+			if err := errors.Join(s.p.Close(bg), s.j.Close()); err != nil || !slices.Equal(s.notes.kinds, want) || len(s.told) != 1 || len(s.d.lines) != 1 {
+				t.Errorf("a sync of %v: %v; the observer heard %v, want %v; OnEnd was told of %v; started %v", takes, err, s.notes.kinds, want, s.told, s.d.lines)
+			}
+		})
+	}
+}
