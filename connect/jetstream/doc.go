@@ -16,7 +16,7 @@
 // Each message says after which sequence number of the stream it is to stand, and the server refuses it if another one stands there
 // (Nats-Expected-Last-Sequence). A process leads from the message by which it says so. That message stands after all that the one before has written,
 // and after it the server refuses whatever the one before sends. So nothing depends on clocks: a process that was stopped for an hour and goes on can append
-// nothing (TestFence, TestKilledProcesses). Its pool is broken then: it starts nothing more, the contexts of its attempts end, and Err wraps journal.ErrLocked.
+// nothing (TestFence, TestKilledProcesses, TestClusterFaults). Its pool is broken then: it starts nothing more, the contexts of its attempts end, and Err wraps journal.ErrLocked.
 //
 // Time only says when to try: who has heard nothing of the one that leads for Options.Lease, while it was connected itself, tries to lead. One that ends in order
 // says so, and the next one leads at once. One that is slow for longer than a lease has to end, though it is alive: let the lease be longer than the pauses of your machines. If the servers are away, nobody takes over, and the one that leads goes on in memory if the journal has Retry; when
