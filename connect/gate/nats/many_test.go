@@ -110,39 +110,44 @@ func (h *host) plain(job string, n int, d time.Duration) {
 	h.put += n
 }
 
-// One batch of equal tasks for four workers: tasks a second, and for each second of a core of all together, the server of NATS among them; without a gate
-// and with one.
+// One batch of equal tasks for four workers, without a gate, with one, and with tasks ahead, in turn: tasks a second and for each second of a core of
+// all together, the server of NATS among them, without a gate, and what part of both with one.
 func BenchmarkThroughput(b *testing.B) {
+	ways := []string{"nats", "gate", "ahead=4"}
 	for _, d := range []time.Duration{0, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
 		n := min(2000, int(8*time.Second/max(d, time.Millisecond)))
-		for _, way := range []string{"nats", "gate", "ahead"} {
-			b.Run(fmt.Sprint(d, "/", way), func(b *testing.B) {
-				for b.Loop() {
+		b.Run(fmt.Sprint("tasks=", d), func(b *testing.B) {
+			took, used := make([]time.Duration, len(ways)), make([]time.Duration, len(ways))
+			for range b.N {
+				for i, way := range ways {
 					h := newHost(b, newEngine(b, 1), options)
 					h.handle = func(ctx context.Context, _ sojournnats.Task) error { time.Sleep(d); return nil }
-					stop := h.serve(4)
+					stop, put := h.serve(4), h.plain
 					if way != "nats" {
+						put = h.enqueue
 						o := gate.Options{Log: quick.Log}
-						if way == "ahead" {
+						if way != "gate" {
 							o.Ahead = 4
 						}
 						g, _ := h.gate(o)
 						until(b, "four workers are known", func() bool { return g.Status().Workers == 4 })
 					}
-					start, used := time.Now(), processor()
-					if way == "nats" {
-						h.plain("a", n, d)
-					} else {
-						h.enqueue("a", n, d)
-					}
+					start, before := time.Now(), processor()
+					put("a", n, d)
 					for h.ended() < n {
 						time.Sleep(time.Millisecond)
 					}
-					b.ReportMetric(float64(n)/time.Since(start).Seconds(), "tasks/s")
-					b.ReportMetric(float64(n)/(processor()-used).Seconds(), "tasks/core-s")
+					took[i] += time.Since(start)
+					used[i] += processor() - before
 					stop()
 				}
-			})
-		}
+			}
+			b.ReportMetric(float64(n*b.N)/took[0].Seconds(), "nats-tasks/s")
+			b.ReportMetric(float64(n*b.N)/used[0].Seconds(), "nats-tasks/core-s")
+			for i := 1; i < len(ways); i++ {
+				b.ReportMetric(took[0].Seconds()/took[i].Seconds(), ways[i])
+				b.ReportMetric(used[0].Seconds()/used[i].Seconds(), ways[i]+"/core")
+			}
+		})
 	}
 }
