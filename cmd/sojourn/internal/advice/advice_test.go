@@ -170,7 +170,7 @@ func TestWorse(t *testing.T) {
 			t.Errorf("quarter %d: %v times fair, want %v", q, got, w)
 		}
 	}
-	if s := a.worse(); s != "It is worse than fair for these quarters of the jobs by their work: those of 1 seconds to 100 seconds, whose mean sojourn time is 1.0 % higher. Its 90th percentile of the sojourn time is 1.0 % higher than under fair." {
+	if s := a.worse(); s != "It is worse than fair for these quarters of the jobs by their work: those of 1 second to 100 seconds, whose mean sojourn time is 1.0 % higher. Its 90th percentile of the sojourn time is 1.0 % higher than under fair." {
 		t.Error(s)
 	}
 }

@@ -86,7 +86,11 @@ func Span(d time.Duration) string {
 	case s >= 120:
 		return threeDigits(s/60) + " minutes"
 	default:
-		return threeDigits(s) + " seconds"
+		n := threeDigits(s)
+		if n == "1" {
+			return "1 second"
+		}
+		return n + " seconds"
 	}
 }
 

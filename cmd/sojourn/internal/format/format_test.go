@@ -82,6 +82,7 @@ func TestThousands(t *testing.T) {
 func TestSpan(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		1:                               "0.000000001 seconds",
+		999999999:                       "1 second",
 		90500 * time.Millisecond:        "90.5 seconds",
 		119999 * time.Millisecond:       "120 seconds",
 		59*time.Minute + 59*time.Second: "60 minutes",
