@@ -103,7 +103,9 @@ func (r *Reserve) free(c sojourn.Class) int {
 
 // OutOfTurn returns q, the number of slots of a class that tasks started out of turn hold, and whether [Reserve.Started] counts them
 // ([Options.Counted]).
-func (r *Reserve) OutOfTurn(c sojourn.Class) (q int, counted bool) { return r.outOfTurn(c), r.opts.Counted }
+func (r *Reserve) OutOfTurn(c sojourn.Class) (q int, counted bool) {
+	return r.outOfTurn(c), r.opts.Counted
+}
 
 func (r *Reserve) outOfTurn(c sojourn.Class) int {
 	if int(c) >= len(r.out) {
