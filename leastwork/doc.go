@@ -166,12 +166,9 @@
 // the events of the job. In a pool of package fair that does not hold, since the policy does not see
 // what waits in other pools.
 //
-// While the first job of the order is not allowed to start, what starts is out of turn. Where half of the slots are held out of turn, the first
-// job starts in place of one that would pass it. Without that, while many jobs wait of which nothing is known, each slot that
-// becomes free goes to a job that runs nothing, and all run one task at a time (TestHalfOfTheSlotsPassTheFirstJob).
-//
-// A job is due once its turn has come: whatever comes later is behind it. Slots that are held out of turn count as free for the first job
-// while it is due: it starts if more slots are free or held out of turn than it has to leave.
+// A job is due once its turn has come: whatever comes later is behind it. While the first job of the order is due and
+// is not allowed to start, what starts is out of turn, and the slots that this takes count as free for the first job
+// that is due: it starts if more slots are free or held out of turn than it has to leave.
 //
 // # No job starves
 //

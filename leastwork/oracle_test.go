@@ -30,7 +30,7 @@ type oracleSlot struct {
 	job   *oracleJob // nil: free
 	a     sojourn.Assignment
 	start time.Duration
-	over  bool // it was taken while the first job might not start
+	over  bool // it was taken while the first job was due and might not start
 }
 
 type oracleJob struct {
@@ -399,15 +399,6 @@ func (o *oracle) first(c sojourn.Class) (first *oracleJob, due, known bool) {
 	return first, true, turn(first) < -off(first)
 }
 
-// ahead returns by how much the turn of x is after that of y, and rounded by how much that may be wrong.
-func (o *oracle) ahead(x, y *oracleJob, c sojourn.Class) float64 {
-	return float64(x.came-y.came) + o.wait(x, c) - o.wait(y, c)
-}
-
-func (o *oracle) rounded(x, y *oracleJob, c sojourn.Class) float64 {
-	return 1e-3*(o.wait(x, c)+o.wait(y, c)) + 4*o.patience
-}
-
 // may reports whether a job may start on a slot of a class if its level is wrong by off, and so many slots more
 // are free.
 func (o *oracle) may(j *oracleJob, c sojourn.Class, off, more float64) bool {
@@ -441,10 +432,9 @@ func (s *oracleSlot) isOver() bool { return s.job != nil && s.over }
 
 type trial struct {
 	*rapid.T
-	p    *leastwork.Policy
-	o    *oracle
-	ids  int
-	full int // starts while half of the slots are held out of turn
+	p   *leastwork.Policy
+	o   *oracle
+	ids int
 }
 
 func (t *trial) observe(ev sojourn.Event) {
@@ -474,37 +464,12 @@ func (t *trial) offer(s *oracleSlot) bool {
 			return true
 		}
 	}
-	// Jobs that may be the first one, as far as rounding shows, and whether any of all may start.
-	var firsts []*oracleJob
-	any, all := false, func(*oracleSlot) bool { return true }
-	for _, j := range t.o.jobs {
-		if j.next(s.class) != nil {
-			any = any || t.o.may(j, s.class, close, 0)
-			if !slices.ContainsFunc(t.o.jobs, func(x *oracleJob) bool {
-				return x.next(s.class) != nil && t.o.ahead(x, j, s.class) < -t.o.rounded(x, j, s.class)
-			}) {
-				firsts = append(firsts, j)
-			}
-		}
-	}
-	full := 2*t.o.count(s.class, (*oracleSlot).isOver) >= t.o.count(s.class, all)
 	a, ok := t.p.Assign(s.id)
 	var chosen *oracleJob
 	for _, j := range t.o.jobs {
 		if ok && j.spec.ID == a.Task.Job {
 			chosen = j
 		}
-	}
-	if full && any {
-		if t.full++; !slices.Contains(firsts, chosen) {
-			t.Fatalf("Assign(%d) = %v, %v, while half of the slots are held out of turn: want the first job, one of %d", s.id, a, ok, len(firsts))
-		}
-		t.start(s, chosen, a, false)
-		return true
-	}
-	over := ok && !slices.Contains(firsts, chosen)
-	if ok && !over && len(firsts) > 1 && slices.ContainsFunc(firsts, func(j *oracleJob) bool { return !t.o.may(j, s.class, -close, 0) }) {
-		t.o.tie = true // any of them may be the first
 	}
 	if ok && !t.o.may(chosen, s.class, -close, 0) {
 		t.Fatalf("Assign(%d) = %v, which the reserve forbids: level %v", s.id, a, chosen.level)
@@ -516,14 +481,15 @@ func (t *trial) offer(s *oracleSlot) bool {
 		if !ok {
 			t.Fatalf("Assign(%d) = false, want job %d", s.id, j.spec.ID)
 		}
-		if ahead := t.o.ahead(chosen, j, s.class); ahead > t.o.rounded(chosen, j, s.class) {
+		mine, its := t.o.wait(chosen, s.class), t.o.wait(j, s.class)
+		if ahead := float64(chosen.came-j.came) + mine - its; ahead > close*(mine+its)+4*t.o.patience {
 			t.Fatalf("Assign(%d) = %v, whose turn comes %v ns after that of job %d", s.id, a, ahead, j.spec.ID)
 		}
 	}
 	if !ok {
 		return false
 	}
-	t.start(s, chosen, a, over)
+	t.start(s, chosen, a, due)
 	return true
 }
 

@@ -48,9 +48,9 @@ type JobOrder[J, K any] struct {
 	Reserve reserve.Options
 
 	// Due, unless nil, bounds what the reserve counts, if it is [reserve.Options.Counted]. It reports whether the turn
-	// of a key has come: nothing that comes later is before it. Slots that are held out of turn then count as free only for the first
-	// job of the order, while it is due. Where they are half of the class, the first job starts in place of one that would pass it,
-	// due or not. Without it, all jobs are due, and such slots count as free for all.
+	// of a key has come: nothing that comes later is before it. A task is then started out of turn only if the
+	// first job of the order was due and might not start, and slots that are so held count as free only for the first job,
+	// while it is due. Without it, all jobs are due, and such slots count as free for all.
 	Due func(K) bool
 
 	// IgnoreLocality makes a job start its tasks in the order of their numbers. Without it

@@ -119,23 +119,11 @@ func (q *Queue[J, K]) First(c sojourn.Class) (key K, ok bool) {
 }
 
 func (q *Queue[J, K]) first(c sojourn.Class) (f leader[K]) {
-	if !q.counted(c) {
+	if q.reserve == nil || !q.reserve.Counted() {
 		return f
 	}
 	id, key, level, ok := q.head(c, reserve.Levels-1)
 	return leader[K]{id, key, ok && (q.due == nil || q.due(key)), ok && level <= q.reserve.Highest(c)}
-}
-
-// passing is the inverse of the part of the slots of a class that hold tasks out of turn at most, where [JobOrder.Due] is set.
-const passing = 2
-
-// counted reports whether what is started out of turn is counted.
-func (q *Queue[J, K]) counted(c sojourn.Class) bool {
-	if q.reserve == nil {
-		return false
-	}
-	_, counted := q.reserve.OutOfTurn(c)
-	return counted
 }
 
 // choose returns the item of class c that gets the next slot, its key, and whether that is its turn.
@@ -145,12 +133,7 @@ func (q *Queue[J, K]) choose(c sojourn.Class) (id uint32, key K, inTurn, ok bool
 		return f.id, f.key, true, true
 	}
 	id, key, _, ok = q.head(c, q.highest(c))
-	if inTurn = id == f.id || !q.counted(c); ok && !inTurn && q.due != nil {
-		if out, _ := q.reserve.OutOfTurn(c); passing*out >= q.Ledger.Capacity(c) {
-			return f.id, f.key, true, true
-		}
-	}
-	return id, key, inTurn, ok
+	return id, key, !f.due, ok
 }
 
 // started reports the start of a task to the reserve.

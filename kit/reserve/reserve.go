@@ -101,12 +101,8 @@ func (r *Reserve) free(c sojourn.Class) int {
 	return r.cluster.FreeSlots(c) + r.outOfTurn(c)
 }
 
-// OutOfTurn returns q, the number of slots of a class that tasks started out of turn hold, and whether [Reserve.Started] counts them
-// ([Options.Counted]).
-func (r *Reserve) OutOfTurn(c sojourn.Class) (q int, counted bool) {
-	return r.outOfTurn(c), r.opts.Counted
-}
-
+// outOfTurn returns q, the number of slots of a class that tasks started out of turn hold. It
+// is 0 unless Counted.
 func (r *Reserve) outOfTurn(c sojourn.Class) int {
 	if int(c) >= len(r.out) {
 		return 0
@@ -138,6 +134,9 @@ func (r *Reserve) highest(c sojourn.Class, free int) int {
 	}
 	return highestOf(free, r.Slots(c))
 }
+
+// Counted reports whether Started uses its argument inTurn.
+func (r *Reserve) Counted() bool { return r.opts.Counted }
 
 // Started reports the start of a task on a slot. inTurn says that no other job with something
 // to start in that class comes before the task's job in the order.

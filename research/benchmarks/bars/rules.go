@@ -27,7 +27,6 @@ var ruleEdits = []struct {
 	{"of tasks that run together, as many as run on", []edit{{"leastwork/leastwork.go", "ph.typical || ph.samples >= uint64(j.Phase(i).Running())", "true"}}},
 	{"the last tasks, if nobody else waits", []edit{{"leastwork/work.go", "case p.unopposed(j, side) &&", "case false && p.unopposed(j, side) &&"}}},
 	{"slots out of turn count for jobs that are due", []edit{{"leastwork/leastwork.go", ", Counted: true", ""}}},
-	{"half of the slots pass the first job", []edit{{"kit/queue/queue.go", "const passing = 2", "const passing = 0"}}},
 	{"sqrt(r+1)", []edit{{"leastwork/leastwork.go", "weigh(work, side.Running(), spread, j.Weight())", "weigh(work, side.Running(), false && spread, j.Weight())"}}},
 	{"p grows with the oldest task", []edit{{"leastwork/work.go", "return ph.samples == 0 && account.Running() > 0", "return false && ph.samples == 0 && account.Running() > 0"}}},
 	{"what has finished corrects W", []edit{{"leastwork/work.go", "return scale(tasks, ph.took.Add(wide.From64(each)), sampled.Add(wide.From64(uint64(told))))", "_ = sampled\n\treturn scale(tasks, wide.From64(each), wide.From64(uint64(told)))"}}},
