@@ -25,7 +25,10 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-var shots = flag.String("shots", "", "write pictures of the pages to this `folder`")
+var (
+	shots = flag.String("shots", "", "write pictures of the pages to this `folder`")
+	axe   = flag.String("axe", "", "run the checks of axe-core, whose program axe.min.js is this `file`")
+)
 
 // browser is the process in which each test opens a tab.
 var browser context.Context

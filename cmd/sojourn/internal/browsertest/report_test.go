@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,11 +45,9 @@ func TestNothingIsCutOff(t *testing.T) {
 					if n := value[int](b, `[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1).length`); n != 0 {
 						t.Errorf("%d tables are wider than the page", n)
 					}
-				}
-				b.readable()
-				if v == usual {
 					b.accessible()
 				}
+				b.readable()
 				b.shot(strings.TrimPrefix(t.Name(), "TestNothingIsCutOff/"))
 			})
 		}
@@ -102,11 +101,12 @@ func (b *tab) readable() {
 		const light = c => { const [r, g, b] = rgb(c).map(v => { v /= 255; return v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; }); return .2126 * r + .7152 * g + .0722 * b; };
 		const contrast = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + .05) / (y + .05); };
 		const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (rgb(c)[3] === 255) return c; } return 'white'; };
+		const faded = e => { for (; e; e = e.parentElement) if (getComputedStyle(e).opacity < 1) return true; };
 		const bad = new Set();
 		for (const e of document.body.querySelectorAll('*')) {
-			if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.checkVisibility() || e.closest('[aria-pressed=false]')) continue;
+			if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.checkVisibility()) continue;
 			const k = contrast(e instanceof SVGElement ? getComputedStyle(e).fill : getComputedStyle(e).color, ground(e));
-			if (k < 4.5) bad.add(e.tagName + ' ' + e.textContent.slice(0, 30) + ': ' + k.toFixed(2));
+			if (k < 4.5 || faded(e)) bad.add(e.tagName + ' ' + e.textContent.slice(0, 30) + ': ' + k.toFixed(2));
 		}
 		for (const i of document.querySelectorAll('.plot .legend i')) { const k = contrast(getComputedStyle(i).backgroundColor, ground(i.parentElement)); if (k < 3) bad.add('line ' + i.parentElement.textContent + ': ' + k.toFixed(2)); }
 		for (const c of document.querySelectorAll('canvas')) if (c.checkVisibility()) for (const l of c.noted) { const k = contrast(l.Ink, ground(c)); if (k < 4.5) bad.add('label ' + l.Text + ': ' + k.toFixed(2)); }
@@ -241,6 +241,7 @@ func (b *tab) accessible() (named int) {
 	})()`); len(bad) > 0 {
 		b.Errorf("not accessible:\n%s", strings.Join(bad, "\n"))
 	}
+	b.checkAxe()
 	for _, n := range call(b, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes {
 		if n.Ignored || n.Role == nil {
 			continue
@@ -256,6 +257,22 @@ func (b *tab) accessible() (named int) {
 		}
 	}
 	return named
+}
+
+// checkAxe runs the checks of axe-core, if -axe names its program. There are to be no violations.
+func (b *tab) checkAxe() {
+	b.Helper()
+	if *axe == "" {
+		return
+	}
+	program, err := os.ReadFile(*axe)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.run(string(program))
+	if found := value[[]string](b, `axe.run().then(r => r.violations.map(v => v.id + ': ' + v.help + ' ' + v.nodes.map(n => n.target + ' ' + n.failureSummary).slice(0, 3).join(', ')))`); len(found) > 0 {
+		b.Errorf("axe: %s", strings.Join(found, "\n"))
+	}
 }
 
 // The keyboard reaches all of a report, and screen readers name it.
