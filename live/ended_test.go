@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"runtime"
 	"strings"
 	"sync"
@@ -386,6 +387,23 @@ func TestOnEndNeverReturns(t *testing.T) {
 	})
 }
 
+// torn opens the first segment of a disk as if the process had ended at each of its bytes.
+func torn(d *disk) iter.Seq2[int, *journal.Journal] {
+	return func(yield func(int, *journal.Journal) bool) {
+		for end := range d.segments[1] {
+			cut := newDisk()
+			cut.segments[1] = d.segments[1][:end:end]
+			j, err := journal.Open(cut, newFIFO(), journal.Options{})
+			if err != nil {
+				continue // the segment was never made
+			}
+			if !yield(end, j) {
+				return
+			}
+		}
+	}
+}
+
 // A process may end at any byte: OnEnd is told of a job after its end, and not before.
 func TestEndedTorn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -406,13 +424,7 @@ func TestEndedTorn(t *testing.T) {
 		if err := errors.Join(p.Close(bg), j.Close()); err != nil || told != 1 {
 			t.Fatalf("%v, OnEnd was called %d times", err, told)
 		}
-		for end := range d.segments[1] {
-			d2 := newDisk()
-			d2.segments[1] = d.segments[1][:end:end]
-			j, err := journal.Open(d2, newFIFO(), journal.Options{})
-			if err != nil {
-				continue // the segment was never made
-			}
+		for end, j := range torn(d) {
 			told = 0
 			p = nil
 			hold := o.OnEnd
@@ -463,13 +475,7 @@ func TestForgottenTorn(t *testing.T) {
 			t.Fatal(err)
 		}
 		opened := 0
-		for end := range d.segments[1] {
-			d2 := newDisk()
-			d2.segments[1] = d.segments[1][:end:end]
-			j, err := journal.Open(d2, newFIFO(), journal.Options{})
-			if err != nil {
-				continue // the segment was never made
-			}
+		for end, j := range torn(d) {
 			opened++
 			p := must(live.New(j, o))
 			submit(p)

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,16 +24,7 @@ import (
 // one, are stopped, cut off from both others or from one; leaders step down; the process that leads or the one that follows is killed or stopped, meanwhile too. No
 // acknowledged job is lost, no attempt is started twice under one number, and when all servers are back, one process leads and another one follows. SOJOURN_SEED and SOJOURN_CASES say which cases.
 func TestClusterFaults(t *testing.T) {
-	number := func(name string, otherwise uint64) uint64 {
-		if text := os.Getenv(name); text != "" {
-			return must(strconv.ParseUint(text, 10, 64))
-		}
-		return otherwise
-	}
-	first := number("SOJOURN_SEED", 1)
-	for seed := range number("SOJOURN_CASES", 4) {
-		t.Run(fmt.Sprint(first+seed), func(t *testing.T) { testClusterFaults(t, first+seed) })
-	}
+	killtest.Cases(t, 4, testClusterFaults)
 }
 
 func testClusterFaults(t *testing.T, seed uint64) {
@@ -131,19 +121,14 @@ func testClusterFaults(t *testing.T, seed uint64) {
 	faults := map[int]int{}
 	for range 6 {
 		leads, follows := settled()
-		i, j := random.IntN(3), 0
-		if j = random.IntN(2); j >= i {
-			j++
-		}
-		fault := random.IntN(10)
+		i := random.IntN(3)
+		j := (i + 1 + random.IntN(2)) % 3
+		fault := random.IntN(killtest.Faults + 5)
 		faults[fault]++
-		say("fault %d of %d", fault, i)
-		switch fault {
-		case 0: // killed, same disk
-			c.Kill(i)
-			some(6 * time.Second)
-			c.Start(i)
-		case 1: // killed, an empty disk
+		switch fault - killtest.Faults {
+		default:
+			c.Fault(fault, i, j, some)
+		case 0: // killed, an empty disk
 			waitFor(t, current)
 			c.Kill(i)
 			some(4 * time.Second)
@@ -151,30 +136,12 @@ func testClusterFaults(t *testing.T, seed uint64) {
 			_ = os.RemoveAll(c.Dir(i))
 			c.Start(i)
 			waitFor(t, current)
-		case 2: // cut off
-			c.Part(i, true)
-			some(10 * time.Second)
-			c.Part(i, false)
-		case 3: // stopped
-			c.Signal(i, syscall.SIGSTOP)
-			some(8 * time.Second)
-			c.Signal(i, syscall.SIGCONT)
-		case 4: // all
-			for k := range 3 {
-				c.Kill(k)
-				some(300 * time.Millisecond)
-			}
-			some(4 * time.Second)
-			for k := range 3 {
-				c.Start(k)
-				some(2 * time.Second)
-			}
-		case 5: // leaders
+		case 1: // leaders
 			for range 1 + random.IntN(4) {
 				stepDown()
 				some(time.Second)
 			}
-		case 6: // the process that leads stops for longer than the lease, while leaders change
+		case 2: // the process that leads stops for longer than the lease, while leaders change
 			_ = leads.cmd.Process.Signal(syscall.SIGSTOP)
 			some(2 * time.Second)
 			if random.IntN(2) == 0 {
@@ -185,30 +152,14 @@ func testClusterFaults(t *testing.T, seed uint64) {
 			some(4 * time.Second)
 			_ = leads.cmd.Process.Signal(syscall.SIGCONT)
 			c.Start(i)
-		case 7: // either is killed while leaders change
+		case 3: // either is killed while leaders change
 			if random.IntN(2) == 0 {
 				leads = follows
 			}
 			leads.kill()
 			stepDown()
 			some(2 * time.Second)
-		case 8: // two are cut off, or killed
-			if random.IntN(2) == 0 {
-				c.Part(i, true)
-				c.Part(j, true)
-				some(6 * time.Second)
-				c.Part(i, false)
-				c.Part(j, false)
-			} else {
-				c.Kill(i)
-				some(time.Second)
-				c.Kill(j)
-				some(4 * time.Second)
-				c.Start(i)
-				some(time.Second)
-				c.Start(j)
-			}
-		case 9: // two do not see each other, and both see the third one; the process that leads is killed
+		case 4: // two do not see each other, and both see the third one; the process that leads is killed
 			c.Between(i, j, true)
 			some(5 * time.Second)
 			leads.kill()

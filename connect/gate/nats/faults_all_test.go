@@ -64,18 +64,9 @@ func lively(address string) *nats.Conn {
 
 // Faults of a cluster of NATS and of gates, at random: servers are killed and come back with their disk, an empty or an old one, are stopped, cut off from both others or from one;
 // leaders step down; gates are killed, or stopped for longer than the lease, meanwhile. Each task ends, and none is let go twice. NATS may give a task to a worker again, as it does without a
-// gate. SOJOURN_SEED and SOJOURN_CASES say which cases, SOJOURN_FAULT that all faults are of one kind.
+// gate. SOJOURN_SEED and SOJOURN_CASES say which cases.
 func TestRandomFaults(t *testing.T) {
-	number := func(name string, otherwise uint64) uint64 {
-		if text := os.Getenv(name); text != "" {
-			return must(strconv.ParseUint(text, 10, 64))
-		}
-		return otherwise
-	}
-	first := number("SOJOURN_SEED", 1)
-	for seed := range number("SOJOURN_CASES", 4) {
-		t.Run(fmt.Sprint(first+seed), func(t *testing.T) { t.Parallel(); testFaults(t, first+seed) })
-	}
+	killtest.Cases(t, 4, func(t *testing.T, seed uint64) { t.Parallel(); testFaults(t, seed) })
 }
 
 func testFaults(t *testing.T, seed uint64) {
@@ -246,17 +237,11 @@ func testFaults(t *testing.T, seed uint64) {
 	old := map[int]string{}
 	for range 2 + random.IntN(3) {
 		i := random.IntN(3)
-		fault := random.IntN(11)
-		if wanted := os.Getenv("SOJOURN_FAULT"); wanted != "" {
-			fault = must(strconv.Atoi(wanted))
-		}
-		say("fault %d of %d", fault, i)
-		switch fault {
-		case 0: // killed, same disk
-			c.Kill(i)
-			some(8 * time.Second)
-			c.Start(i)
-		case 1: // killed, an empty or an old disk
+		j := (i + 1 + random.IntN(2)) % 3
+		switch fault := random.IntN(killtest.Faults + 5); fault - killtest.Faults {
+		default:
+			c.Fault(fault, i, j, some)
+		case 0: // killed, an empty or an old disk
 			until(t, "all servers are current", current)
 			c.Kill(i)
 			some(6 * time.Second)
@@ -273,33 +258,15 @@ func testFaults(t *testing.T, seed uint64) {
 			}
 			c.Start(i)
 			until(t, "all servers are current", current)
-		case 2: // cut off
-			c.Part(i, true)
-			some(15 * time.Second)
-			c.Part(i, false)
-		case 3: // stopped
-			c.Signal(i, syscall.SIGSTOP)
-			some(12 * time.Second)
-			c.Signal(i, syscall.SIGCONT)
-		case 4: // all
-			for j := range 3 {
-				c.Kill(j)
-				some(300 * time.Millisecond)
-			}
-			some(4 * time.Second)
-			for j := range 3 {
-				c.Start(j)
-				some(2 * time.Second)
-			}
-		case 5: // leaders
+		case 1: // leaders
 			for range 1 + random.IntN(4) {
 				stepDown()
 				some(time.Second)
 			}
-		case 6, 7: // a gate stops for longer than the lease, while leaders change
-			j := random.IntN(len(gates))
-			say("stop gate %d", j)
-			_ = gates[j].Process.Signal(syscall.SIGSTOP)
+		case 2: // a gate stops for longer than the lease, while leaders change
+			k := random.IntN(len(gates))
+			say("stop gate %d", k)
+			_ = gates[k].Process.Signal(syscall.SIGSTOP)
 			some(4 * time.Second)
 			if random.IntN(2) == 0 {
 				stepDown()
@@ -307,39 +274,22 @@ func testFaults(t *testing.T, seed uint64) {
 				c.Kill(i)
 			}
 			some(5 * time.Second)
-			say("continue gate %d", j)
-			_ = gates[j].Process.Signal(syscall.SIGCONT)
+			say("continue gate %d", k)
+			_ = gates[k].Process.Signal(syscall.SIGCONT)
 			c.Start(i)
-		case 8: // a gate is killed while leaders change
-			j := random.IntN(len(gates))
-			say("kill gate %d", j)
-			_ = gates[j].Process.Kill()
-			_ = gates[j].Wait()
-			gates = append(gates[:j], gates[j+1:]...)
+		case 3: // a gate is killed while leaders change
+			k := random.IntN(len(gates))
+			say("kill gate %d", k)
+			_ = gates[k].Process.Kill()
+			_ = gates[k].Wait()
+			gates = append(gates[:k], gates[k+1:]...)
 			stepDown()
 			some(3 * time.Second)
 			startGate()
-		case 10: // two do not see each other, and both see the third one
-			j := (i + 1) % 3
+		case 4: // two do not see each other, and both see the third one
 			c.Between(i, j, true)
 			some(15 * time.Second)
 			c.Between(i, j, false)
-		case 9: // two are cut off from each other, or two killed
-			if random.IntN(2) == 0 {
-				c.Part(i, true)
-				c.Part((i+1)%3, true)
-				some(8 * time.Second)
-				c.Part(i, false)
-				c.Part((i+1)%3, false)
-			} else {
-				c.Kill(i)
-				some(time.Second)
-				c.Kill((i + 1) % 3)
-				some(6 * time.Second)
-				c.Start(i)
-				some(time.Second)
-				c.Start((i + 1) % 3)
-			}
 		}
 		some(4 * time.Second)
 	}
