@@ -116,6 +116,7 @@ func open(t *testing.T, address string, v view) *tab {
 	call(b, network.Enable, network.EnableParams{})
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: v.width, Height: v.height, DeviceScaleFactor: 1})
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
+	call(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // the browser gives a new tab the focus when it has time
 	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: noted})
 	do(b, "open "+address, chromedp.Navigate(address))
 	t.Cleanup(func() {
