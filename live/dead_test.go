@@ -18,7 +18,7 @@ import (
 // with its payload in the next process, too, and is submitted anew by hand.
 func TestLargeDeadJobAtAFullDisk(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it copies gigabytes")
+		t.Skip("payloads of 64 MiB are written and read some twenty times, which takes seconds: left out with -short")
 	}
 	for _, when := range []string{"it learns that", "it tells of it"} {
 		synctest.Test(t, func(t *testing.T) {

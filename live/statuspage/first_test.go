@@ -57,7 +57,7 @@ func TestForecastOfTheFirst(t *testing.T) {
 				}
 			}
 			until := func(path, want string) (body string) {
-				for range 600 {
+				for range 3000 {
 					if body = ask(h, path).Body.String(); strings.Contains(body, want) {
 						return body
 					}
