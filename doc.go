@@ -147,33 +147,37 @@
 // # Optional interfaces
 //
 // A policy may also be a [Supporter], [Admitter], [Preemptor], [Waker], [Seeker],
-// [Explainer], [Promiser] or [Snapshotter]. [As] finds these, also behind wrappers. [All]
+// [Explainer], [Promiser], [Sharer] or [Snapshotter]. [As] finds these, also behind wrappers. [All]
 // finds anything else that a policy can do, also behind locks and in pools.
 //
 // # Features
 //
 // The contract grows: a later version may add fields. A policy that was written before does
 // not look at them. That is harmless if a field only helps to decide, as an estimate does. If
-// a policy would decide wrongly without it, the field belongs to the [Features]: phases that
-// wait for several others ([Phase].Needs), phases whose tasks are held at first
-// ([Phase].Held), and numbers of attempts that a policy did not see (Attempt in [TaskHeld] and
-// [TaskReady]). A policy says by [Supporter] which of them it knows, and one that says
-// nothing knows none. A driver that uses a feature checks first:
+// a policy would decide wrongly without it, the field belongs to the [Features]. A policy says by
+// [Supporter] which of them it knows, and one that says nothing knows none. A driver that uses a feature
+// checks first:
 //
 //	if err := ev.CheckSupport(sojourn.Supports(p)); err != nil {
 //		... // wraps ErrUnsupported and names what p does not know
 //	}
 //
-// A policy that keeps its account with package kit/ledger refuses unknown features itself. Of
-// the policies of this module, these do not know all:
+// Package driver does that, and a policy that keeps its account with package kit/ledger refuses unknown features itself. The
+// policies of this module know them so:
 //
-//	policy        refuses      because
-//	mars          Phase.Needs  its linear program is about phases in a chain
-//	td            Phase.Needs  a job has one phase of map tasks, and its bounds are about these
-//	rtmr          Phase.Needs  its test of a deadline is about a map and a reduce phase
-//	              Phase.Held   no end can be promised to tasks that wait for something else
-//	baseline, dc  Phase.Needs  its test of a deadline is about a map and a reduce phase
-//	fair          what the policy of one of its pools refuses
+//	feature                              known by
+//	attempts of held tasks               all
+//	Phase.Needs                          all but mars, td, rtmr, and dc of package baseline: their theory is about chains
+//	Phase.Held                           all but rtmr: no end can be promised to tasks that wait for something else
+//	Job.Parallelism                      all; rtmr with Chain, which books whole jobs, does not
+//	Job.Open                             all but rtmr, and the backfilling of package baseline: they plan for all tasks of a job
+//	Slot.Speed                           all but rtmr, dc and the backfilling: they promise ends
+//	Job.Priority                         kit/priority, which goes around any policy
+//	Job.Release, Job.Sequence            kit/release, which goes around any policy
+//	PoolChanged                          fair
+//	projected slots (package shape)      fifo, las and srpt without a Reserve, and fair with a Cost
+//
+// A policy around others, such as fair with policies in its pools, knows what all of these know (catalog.TestWhoKnowsWhat).
 //
 // # After a restart
 //

@@ -26,9 +26,12 @@ import (
 //
 //	service                  what an attempt took that has ended: phase.served, samples, estimator
 //	phase.charge             the same for attempts that run when a job is cancelled
-//	samples                  since and Delta: work, progressed, ripen, next
-//	targets.spareFrom        KillFraction of the time of a task
-//	class.resize             the virtual cluster works as fast as there are slots
+//	samples.progressed       the same for training tasks that run; Delta, in ripen and next, is time and no work
+//	targets.spareFrom        KillFraction of the time of a task. attempt.before, targets.mark and supply.next rest on it,
+//	                         too: of the attempts of a phase, those that began first are spared first
+//	class.resize             the virtual cluster works as fast as there are slots; Policy.restore tells it so, too
+//
+// Limits on slots (training, gate, patience) count slots, and stay as they are.
 type Policy struct {
 	options
 

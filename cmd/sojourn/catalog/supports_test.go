@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 )
 
-// Each policy knows what docs/priorities.md says that it does, and no other lacks it.
+// Each policy knows what docs/priorities.md and the root package say that it does, and no other lacks it.
 func TestWhoKnowsWhat(t *testing.T) {
 	rigid := []string{"fcfs", "easy", "conservative"}
 	allBut := func(only string) (without []string) {
@@ -19,7 +19,17 @@ func TestWhoKnowsWhat(t *testing.T) {
 		}
 		return without
 	}
+	var projected []string
+	for _, e := range catalog.Builtin() {
+		if !slices.Contains([]string{"fifo", "las", "srpt"}, e.Name) {
+			projected = append(projected, e.Name)
+		}
+	}
 	for feature, without := range map[sojourn.Features][]string{
+		sojourn.FeatureAttempts:    nil,
+		sojourn.FeatureNeeds:       {"mars", "td", "rtmr", "dc"},
+		sojourn.FeatureHeld:        {"rtmr"},
+		sojourn.FeatureProjected:   projected,
 		sojourn.FeatureParallelism: nil,
 		sojourn.FeatureOpen:        append([]string{"rtmr"}, rigid...),
 		sojourn.FeatureSpeed:       append([]string{"rtmr", "dc"}, rigid...),
