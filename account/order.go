@@ -49,7 +49,7 @@ func misfit(p sojourn.Policy) error {
 	return nil
 }
 
-// durable is what a journal is, and live.Durable.
+// durable is what a journal is.
 type durable interface {
 	sojourn.Policy
 	Account() *Account

@@ -58,8 +58,8 @@ func NewFair(inFlight int, o Options) (*Door, error) {
 }
 
 // New returns a door over the slots of class 0 of a pool, which others may use as well. The tenant of a request is the
-// pool of its job, and its session a pool below. It is an error if there is no such slot, or if the policy of the pool is a
-// [live.Durable] one: requests do not survive the process. An observer of the pool must not call the door, as it must not call the pool.
+// pool of its job, and its session a pool below. It is an error if there is no such slot, or if the policy of the pool is
+// durable, as in a journal: requests do not survive the process. An observer of the pool must not call the door, as it must not call the pool.
 func New(p *live.Pool, o Options) (*Door, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

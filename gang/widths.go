@@ -9,9 +9,6 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// MaxClasses is how many classes of slot the widths of a cluster take at most.
-const MaxClasses = 256
-
 // Errors about the width of a gang.
 var (
 	ErrWidth   = errors.New("gang: the width is below 1")
@@ -26,7 +23,7 @@ var (
 // enough. A gang that is rounded up holds less than 1/2^(b-1) of its width more than it needs: less
 // than 1/16 on up to 131,072 places.
 type Widths struct {
-	list []int // increasing, by class; at most MaxClasses
+	list []int // increasing, by class; at most sojourn.MaxClasses
 }
 
 // MakeWidths returns the classes of a cluster of so many places, which must be from 1 to
@@ -37,10 +34,10 @@ func MakeWidths(places int) (Widths, error) {
 	}
 	for b := bits.Len(uint(places)); ; b-- {
 		var list []int
-		for w := 1; w < places && len(list) < MaxClasses; w = roundUp(w+1, b) {
+		for w := 1; w < places && len(list) < sojourn.MaxClasses; w = roundUp(w+1, b) {
 			list = append(list, w)
 		}
-		if len(list) < MaxClasses {
+		if len(list) < sojourn.MaxClasses {
 			return Widths{append(list, places)}, nil
 		}
 	}

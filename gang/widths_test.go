@@ -13,7 +13,7 @@ import (
 
 // Up to 256 places each width has a class of its own.
 func TestEachWidthHasAClass(t *testing.T) {
-	for places := 1; places <= gang.MaxClasses; places++ {
+	for places := 1; places <= sojourn.MaxClasses; places++ {
 		w, err := gang.MakeWidths(places)
 		if err != nil || w.Len() != places {
 			t.Fatalf("%d places: %d classes, error %v", places, w.Len(), err)
@@ -33,7 +33,7 @@ func TestWidthsAreRoundedUp(t *testing.T) {
 		places := rapid.OneOf(rapid.IntRange(257, 4096), rapid.IntRange(257, sojourn.MaxSlots),
 			rapid.SampledFrom([]int{257, 511, 512, 513, 131_072, 131_073, sojourn.MaxSlots})).Draw(t, "places")
 		w, err := gang.MakeWidths(places)
-		if err != nil || w.Len() > gang.MaxClasses {
+		if err != nil || w.Len() > sojourn.MaxClasses {
 			t.Fatalf("%d classes, error %v", w.Len(), err)
 		}
 		b := 1
@@ -43,12 +43,12 @@ func TestWidthsAreRoundedUp(t *testing.T) {
 				top := 1 << (length - 1)
 				step := max(1, top>>b) // numbers of this length and b+1 significant bits
 				for v := top; v < 2*top && v < places; v += step {
-					if count++; count > gang.MaxClasses {
+					if count++; count > sojourn.MaxClasses {
 						break
 					}
 				}
 			}
-			if more = count <= gang.MaxClasses; more {
+			if more = count <= sojourn.MaxClasses; more {
 				b++
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // No other change comes between, so none is lost (TestChangesAtOnce). The pool is locked meanwhile: change must not call it, and must not
 // wait. The zero sojourn.Pool is again what the policy was made with; change may leave Name as it is. The error wraps
 // [sojourn.ErrInvalidPool], or [sojourn.ErrUnsupported] if the policy has no pools, as all but package fair, or cannot
-// treat this one so, and is [ErrClosed] if the pool is closed; then nothing has changed. Under a [Durable] policy, the change
+// treat this one so, and is [ErrClosed] if the pool is closed; then nothing has changed. Under a durable policy, the change
 // is durable when ChangePool returns (TestChangePool).
 func (p *Pool) ChangePool(name string, change func(*sojourn.Pool)) error {
 	pos, err := p.changePool(name, change)

@@ -140,12 +140,12 @@ func mayEnd(ctx context.Context, p *Pool, what string) error {
 	return nil
 }
 
-// Suspend ends the pool, and leaves its jobs to the next one that gets the policy, if that is [Durable]. No attempt is
+// Suspend ends the pool, and leaves its jobs to the next one that gets the policy, if that is durable. No attempt is
 // started any more, and Suspend waits for those that run. If ctx ends first, their contexts end, with
 // [ErrSlotRemoved] as the cause, and the tasks run again in the next pool. A handle whose job has not ended then has the error
 // [ErrSuspended].
 //
-// The pool is locked for 512 jobs at a time (TestEndHoldsNobodyUp). The error is as that of [Pool.Close]. Under a policy that is not Durable, the jobs are lost, and the policy is free.
+// The pool is locked for 512 jobs at a time (TestEndHoldsNobodyUp). The error is as that of [Pool.Close]. Under a policy that is not durable, the jobs are lost, and the policy is free.
 func (p *Pool) Suspend(ctx context.Context) error {
 	if err := mayEnd(ctx, p, "Suspend"); err != nil {
 		return err

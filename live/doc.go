@@ -68,11 +68,11 @@
 //
 // # The context of a task
 //
-// Without a [Durable] policy, the contexts of tasks come from that of Submit. Its values reach them, and its end cancels the
+// Without a durable policy (one in a journal), the contexts of tasks come from that of Submit. Its values reach them, and its end cancels the
 // job. A handler of HTTP requests that gives Submit the context of the request gets jobs that end with the
 // request; for others, give [context.WithoutCancel] of it.
 //
-// Under a Durable policy the job outlives the process, and so the context of Submit. No value of it reaches an attempt, also
+// Under a durable policy the job outlives the process, and so the context of Submit. No value of it reaches an attempt, also
 // not the first one, and its end changes nothing.
 //
 // # Tasks that ignore their contexts
@@ -91,8 +91,8 @@
 //
 // # Jobs that survive the process
 //
-// A function cannot be kept, but its name can. Under a [Durable] policy each job names a handler, and
-// brings its payload:
+// A policy in a journal is durable: see package [github.com/sojourn-sched/sojourn/journal]. A function cannot be kept, but
+// its name can. So under a durable policy each job names a handler, and brings its payload:
 //
 //	store, err := journal.OpenFiles("jobs")
 //	...
@@ -122,7 +122,7 @@
 //
 // # What became of a job
 //
-// Under a Durable policy, or with Options.OnEnd, the pool remembers what became of jobs, for as long as Options.Remember says:
+// Under a durable policy, or with Options.OnEnd, the pool remembers what became of jobs, for as long as Options.Remember says:
 // [Pool.Ended] lists them, [Pool.Handle] finds one by its ID, and [Pool.Retry] submits one anew that has not finished. OnEnd is
 // called for each job until it has returned nil once, also by the next process. What it does may so happen twice: let
 // it do the same for one ID.
@@ -139,7 +139,7 @@
 //
 // # Tasks that end the process
 //
-// A task may end its process: it takes too much memory, overflows the stack, or calls code that crashes. Under a Durable policy the
+// A task may end its process: it takes too much memory, overflows the stack, or calls code that crashes. Under a durable policy the
 // next process knows which attempts ran then. Their tasks are suspects. They are started one after the other, those first
 // that have ended fewest processes, before anything else, and nothing else is started while one of them runs, but for at most
 // Options.Probation. [Status].Alone says which one it is. A suspect that succeeds is none any more. One with which the process

@@ -18,12 +18,12 @@ import (
 // it must not change.
 type Handler func(ctx context.Context, t Task, payload []byte) error
 
-// A Durable policy keeps what it is told, what it decides, and the bytes that a pool attaches to jobs. A
-// [*github.com/sojourn-sched/sojourn/journal.Journal] is one, and its methods say what these mean. If an error of Wait or Write has a
+// A durable policy keeps what it is told, what it decides, and the bytes that a pool attaches to jobs: a journal.Journal, whose
+// methods say what these mean. If an error of Wait or Write has a
 // method Stalled() bool that returns true, the policy goes on in memory, and the pool calls Wait again: see [ErrStalled]. If it has a method
 // Follow() error, as a Journal has, whose error has a method Standby() bool that returns true, the pool calls it again until it returns nil: see
-// [ErrStandby]. It is of the tier kit.
-type Durable interface {
+// [ErrStandby].
+type durable interface {
 	sojourn.Policy
 	Account() *account.Account
 	MaxJob() sojourn.JobID
@@ -112,7 +112,7 @@ func (o *Options) bind(j *Job) error {
 }
 
 // A keeper is the durable policy of a pool, if it has one.
-type keeper struct{ d Durable }
+type keeper struct{ d durable }
 
 // order returns what the next process has to know of a job, nil if there will be none.
 func (k keeper) order(h *Handle, j *Job) ([]byte, error) {
@@ -150,7 +150,7 @@ type leftovers struct {
 }
 
 // read reads what the process before has kept.
-func (l *leftovers) read(d Durable) error {
+func (l *leftovers) read(d durable) error {
 	for key, data := range d.Kept() {
 		var err error
 		switch {
@@ -188,7 +188,7 @@ func (l *leftovers) read(d Durable) error {
 }
 
 // clearOut takes away what the process before has left in a durable policy, but for its jobs.
-func clearOut(d Durable, now sojourn.Time) (left leftovers, err error) {
+func clearOut(d durable, now sojourn.Time) (left leftovers, err error) {
 	acc := d.Account()
 	down := acc.Down()
 	if d.End() > 0 && slices.ContainsFunc(down, func(s sojourn.Slot) bool { return s.Node == marker }) {
@@ -362,7 +362,7 @@ func (h *Handle) count(acc *account.Account, job account.Job) {
 	}
 }
 
-// Handles returns the live jobs in the order of their submission. After New with a [Durable] policy these are
+// Handles returns the live jobs in the order of their submission. After New with a durable policy these are
 // the jobs that go on. The pool does not wait meanwhile: it is locked for 512 jobs at a time, so more than these are not those of one
 // instant.
 func (p *Pool) Handles() []*Handle {

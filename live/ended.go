@@ -593,7 +593,7 @@ func (h *Handle) Key() string {
 }
 
 // Retry submits a job anew that has failed, was cancelled or is dead, with the same key. All its tasks run, under a new ID. It takes
-// a [Durable] policy, and a job that is remembered with its payload: see [Ended]. Its Deadline, Release and Timeout are not submitted
+// a durable policy, and a job that is remembered with its payload: see [Ended]. Its Deadline, Release and Timeout are not submitted
 // again. The pool then forgets the old job, when OnEnd was told of it (TestRetryEnded).
 func (p *Pool) Retry(ctx context.Context, id sojourn.JobID) (*Handle, error) {
 	p.mu.Lock()

@@ -33,7 +33,7 @@ var alone = [1]Phase{{Tasks: 1}}
 //
 // A permit is an attempt at a task like any other: for Status, Explain, observers, limits of the pool, timeouts,
 // preemption, Drain, Remove, Suspend and Close. But there is only one attempt: Retry and MaxFailedTasks say nothing, and
-// Key, Handler, Payload and Open are errors, as is a [Durable] policy, since the work does not survive the process.
+// Key, Handler, Payload and Open are errors, as is a durable policy, since the work does not survive the process.
 //
 // If ctx ends first, the error is its cause, and nothing is left of the job. No permit is returned whose context has ended. If ctx
 // ends later, so does the context of the permit; the slot is busy until Leave. The other errors are those of Submit and of

@@ -47,7 +47,7 @@ var (
 	// ErrBudget: more attempts at tasks of the job have failed than [Retry].Budget allows.
 	ErrBudget = errors.New("live: the budget of failures is used up")
 
-	// ErrStalled: the store of a [Durable] policy fails, and is tried again, after 100 ms at first and then every 5 s: journal.Options has
+	// ErrStalled: the store of a durable policy fails, and is tried again, after 100 ms at first and then every 5 s: journal.Options has
 	// Retry. Meanwhile no attempt is started, and attempts that run go on: Save, and Submit with the context of a task, wait, and an
 	// attempt that ends with this error has not failed by itself: its task is started again (TestTasksWaitForTheStore). Every other
 	// Submit, and changes, return this error and the store's. The first one to meet it is then made, and durable when the store
@@ -69,7 +69,7 @@ var (
 	// ErrInUse: another pool has the policy or had it (see [New]), or another job has the [Results].
 	ErrInUse = errors.New("live: already in use")
 
-	// ErrHidden: the policy of New has a [Durable] one inside that the pool cannot use, such as a journal in a
+	// ErrHidden: the policy of New has a durable one inside that the pool cannot use, such as a journal in a
 	// [sojourn.Locked]. A pool needs no Locked.
 	ErrHidden = errors.New("live: a guard hides the journal: give New the journal itself")
 )

@@ -60,7 +60,7 @@ type Job struct {
 	Key string
 
 	// Handler names the function of Options.Handlers that runs all tasks. The phases then have no functions of their
-	// own. Under a [Durable] policy every job has a handler, which the next process finds by this name.
+	// own. Under a durable policy every job has a handler, which the next process finds by this name.
 	Handler string
 	Payload []byte // what the handler gets; not to be changed
 
@@ -336,7 +336,7 @@ func (h *Handle) Done() <-chan struct{} {
 	return h.done
 }
 
-// Wait waits for the end of the job, and until a [Durable] policy has kept it, and returns nil if the job is complete. Otherwise it returns
+// Wait waits for the end of the job, and until a durable policy has kept it, and returns nil if the job is complete. Otherwise it returns
 // why the job has failed: a [*TaskError], [ErrCancelled], [ErrJobTimeout], [ErrClosed],
 // [ErrNoSlots], or the cause of the context that Submit was given. If ctx ends first, Wait returns
 // the cause of that, and the job goes on.
@@ -371,7 +371,7 @@ func (h *Handle) Cancel() { h.pool.cancel(h, ErrCancelled) }
 
 // SetParallelism changes how many tasks of the job run at a time at most; zero means any number. Attempts that run go
 // on. The error is that of the policy if it does not keep such a bound, wraps [sojourn.ErrUnknownJob] if the job has ended
-// or was cancelled, and is [ErrClosed] if the pool is closed; then nothing has changed. Under a [Durable] policy
+// or was cancelled, and is [ErrClosed] if the pool is closed; then nothing has changed. Under a durable policy
 // the new bound is durable when SetParallelism returns (TestParallelism).
 func (h *Handle) SetParallelism(n int) error {
 	if n < 0 || int64(n) > math.MaxUint32 {
@@ -392,7 +392,7 @@ func (h *Handle) SetPriority(n int) error {
 // Add adds tasks at the end of a phase of an [Job].Open job, one for each estimate; zero means unknown. Their [Task].Index counts on
 // from that of the phase's last task: first is the least. It takes no longer for a job of many tasks, but for policies that
 // look at all of them. The error says what is wrong with the phase or an estimate, or is one of those of SetParallelism, and
-// [ErrClosed] also when [Pool.Close] was called; then nothing has changed. Under a [Durable] policy the tasks survive when Add
+// [ErrClosed] also when [Pool.Close] was called; then nothing has changed. Under a durable policy the tasks survive when Add
 // returns (TestOpenJob, TestOpenDurableJob).
 func (h *Handle) Add(phase int, estimates ...time.Duration) (first int, err error) {
 	pos, err := h.pool.revise(h, func(j *sojourn.Job) error {
@@ -438,7 +438,7 @@ func addTasks(ph *sojourn.Phase, estimates []time.Duration) (first int) {
 // of SetParallelism. While the job lives, to call it again changes nothing. [Pool.Close] does it for all jobs (TestOpenJob).
 func (h *Handle) Complete() error { return h.revise(func(j *sojourn.Job) { j.Open = false }) }
 
-// revise changes the description of a job. Under a [Durable] policy the change is durable when revise returns.
+// revise changes the description of a job. Under a durable policy the change is durable when revise returns.
 func (h *Handle) revise(change func(*sojourn.Job)) error {
 	pos, err := h.pool.revise(h, func(j *sojourn.Job) error {
 		change(j)

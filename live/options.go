@@ -47,19 +47,19 @@ type Options struct {
 	Probation time.Duration
 
 	// OnEnd, unless nil, is called for each job that has ended, when that is durable, until it has returned nil once: what it does
-	// may happen twice. Under a [Durable] policy this holds over restarts. After an error or a panic it is due again after 1 s to 1 min.
+	// may happen twice. Under a durable policy this holds over restarts. After an error or a panic it is due again after 1 s to 1 min.
 	// Those that are due again and new ones take turns, so that neither holds up the other, under overload too (TestOnEndOfOthers,
 	// TestOnEndOverload); while calls fail, one that is due again begins each second. At most four calls run at a time. The context of a call ends after a minute; a call that does not return
 	// then holds up none but its own job. Close waits for the calls that are due, until its context ends (TestOnEnd).
 	OnEnd func(context.Context, Ended) error
 
 	// Remember is how many ended jobs the pool remembers at most, and RememberFor for how long: see [Pool.Ended], [Pool.Handle],
-	// [Job].Key. Those of which OnEnd is still to be told come on top. Zero means 10,000 and a week under a [Durable] policy or with
+	// [Job].Key. Those of which OnEnd is still to be told come on top. Zero means 10,000 and a week under a durable policy or with
 	// OnEnd, and otherwise none. A negative Remember means none, not even for OnEnd.
 	Remember    int
 	RememberFor time.Duration
 
-	// UnsyncedStarts says that an attempt under a [Durable] policy may start when its start was given to the
+	// UnsyncedStarts says that an attempt under a durable policy may start when its start was given to the
 	// operating system. It survives the end of the process, but after a loss of power the attempt may be started
 	// again under the same number. Otherwise an attempt waits until its start is synced.
 	UnsyncedStarts bool
@@ -71,7 +71,7 @@ type Options struct {
 	Observer Observer
 
 	// Now returns the time since some epoch, for the policy. Nil means the time since New, or the time that a
-	// [Durable] policy goes on with. Timers go by the clock of package time.
+	// durable policy goes on with. Timers go by the clock of package time.
 	Now func() sojourn.Time
 }
 
@@ -97,7 +97,7 @@ type Retry struct {
 	// for Attempts, those that were preempted, or lost their slot or their process, do not count (TestBudget).
 	Budget int
 
-	// Deaths is how many times a task may run when the process ends, under a [Durable] policy: then it is dead, and fails with
+	// Deaths is how many times a task may run when the process ends, under a durable policy: then it is dead, and fails with
 	// [ErrDead]. Only the first time others that ran are suspects as well: see the package comment. Zero means 3. With 1 no
 	// task runs again that ran when the process ended. A negative value means any number of times, beside others: for
 	// tasks that cannot be the reason (TestPoison).

@@ -100,7 +100,7 @@ func (p *Pool) fail(err error) {
 	}
 }
 
-// Err returns why the pool is broken: the store of a [Durable] policy has failed, or was closed. All jobs then end with this
+// Err returns why the pool is broken: the store of a durable policy has failed, or was closed. All jobs then end with this
 // error, and the pool accepts no more. They go on when the cause is removed and another process, or another pool,
 // opens the journal again. While the store is tried again, the error wraps [ErrStalled], and jobs wait; while another
 // process has the jobs, [ErrStandby]. Err returns nil while the pool

@@ -71,28 +71,28 @@ const marker sojourn.NodeID = math.MaxUint32
 // returned. It is an error, which wraps [ErrInUse], if the policy is not free: another pool has it, it was restored from a
 // snapshot of one that a pool had, it knows jobs or slots, or its time is ahead of Options.Now.
 //
-// If the policy is [Durable], the pool goes on with its jobs: see the package comment. If another process has them, the pool is a standby: see
-// [ErrStandby]. A Durable policy that a guard such as [sojourn.Locked] hides is an error.
+// If the policy is durable, the pool goes on with its jobs: see the package comment. If another process has them, the pool is a standby: see
+// [ErrStandby]. A durable policy that a guard such as [sojourn.Locked] hides is an error.
 func New(p sojourn.Policy, o Options) (*Pool, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	durable, isDurable := sojourn.As[Durable](p)
+	j, isDurable := sojourn.As[durable](p)
 	var left leftovers
 	var waits *standby
 	if isDurable {
 		var err error
-		if waits, err = newStandby(durable, &o); err != nil {
+		if waits, err = newStandby(j, &o); err != nil {
 			return nil, err
 		}
 		if waits == nil {
-			if left, err = clearOut(durable, o.Now()); err != nil {
+			if left, err = clearOut(j, o.Now()); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if !isDurable {
-		for range sojourn.All[Durable](p) {
+		for range sojourn.All[durable](p) {
 			return nil, ErrHidden
 		}
 	}
@@ -118,9 +118,9 @@ func New(p sojourn.Policy, o Options) (*Pool, error) {
 		q.settle(nil)
 	})
 	if isDurable {
-		q.kept.d = durable
-		q.listen(durable, &q.synced, durable.Wait)
-		q.listen(durable, &q.written, func(int64) error { return durable.Write() })
+		q.kept.d = j
+		q.listen(j, &q.synced, j.Wait)
+		q.listen(j, &q.written, func(int64) error { return j.Write() })
 		if waits != nil {
 			q.standBy(waits)
 		} else if err := q.resume(left); err != nil {
@@ -298,7 +298,7 @@ func (p *Pool) forgetSlot(s *slot) {
 // tells why, and [Offer] finds its counter-offer. Submit returns an error, and no job, also if the
 // job is invalid, ctx has ended, or the pool is closed.
 //
-// The contexts of all tasks come from ctx. If ctx ends, the job is cancelled. Under a [Durable] policy neither holds: the
+// The contexts of all tasks come from ctx. If ctx ends, the job is cancelled. Under a durable policy neither holds: the
 // job is durable when Submit returns, and neither the values of ctx nor its end reach it.
 //
 // TestContextOfSubmit, TestDurableContext

@@ -33,7 +33,7 @@ const savedKey = "s"
 //	}
 //
 // The next attempt at the task reads them by [Saved]. Everybody else finds them in [Handle.Ended], also while the job lives, and in
-// [Pool.Ended] for as long as the job is remembered. Under a [Durable] policy they have survived when Save returns nil, so each call
+// [Pool.Ended] for as long as the job is remembered. Under a durable policy they have survived when Save returns nil, so each call
 // costs a sync; calls at the same time share one. A task that is being stopped may save until it returns.
 //
 // A task may save at most 4 KiB, and the tasks of a job 64 KiB, where each task counts 32 bytes more. Save also returns an error if

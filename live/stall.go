@@ -104,7 +104,7 @@ func (r *rounds) run(x *round) {
 }
 
 // listen prepares rounds.
-func (p *Pool) listen(d Durable, r *rounds, call func(pos int64) error) {
+func (p *Pool) listen(d durable, r *rounds, call func(pos int64) error) {
 	r.end, r.call = d.End, call
 	r.second = time.AfterFunc(driver.Never, func() {
 		if r.isSilent() {
@@ -148,7 +148,7 @@ func (p *Pool) ask(ctx context.Context, r *rounds, pos int64) error {
 	}
 }
 
-// isStalled reports whether an error of a durable policy says that the store may work later: see [Durable].
+// isStalled reports whether an error of a durable policy says that the store may work later: see durable.
 func isStalled(err error) bool {
 	var s interface{ Stalled() bool }
 	return errors.As(err, &s) && s.Stalled()

@@ -35,11 +35,11 @@ type clock struct {
 	start time.Time
 }
 
-func (c *clock) set(d Durable)     { c.start = time.Now(); c.first = d.Time(c.start) }
+func (c *clock) set(d durable)     { c.start = time.Now(); c.first = d.Time(c.start) }
 func (c *clock) now() sojourn.Time { return c.first.Add(time.Since(c.start)) }
 
 // newStandby returns a standby if another process has the jobs of a policy; otherwise nil. It gives o a clock.
-func newStandby(d Durable, o *Options) (s *standby, err error) {
+func newStandby(d durable, o *Options) (s *standby, err error) {
 	if f, ok := d.(interface{ Follow() error }); ok {
 		if err = f.Follow(); isStandby(err) {
 			s = &standby{follow: f.Follow, err: fmt.Errorf("%w: %w", ErrStandby, err)}

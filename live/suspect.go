@@ -117,7 +117,7 @@ func jobOfKey(key string) (id sojourn.JobID, ok bool) {
 // countLost enters what the end of the process before says of the attempts that it has taken along. If one of them was started alone
 // and nothing was started beside it since, that is the one which has ended the process. Otherwise all are suspects. It does nothing
 // about those that it has entered already: the process may end again before that is durable.
-func (l *leftovers) countLost(d Durable) error {
+func (l *leftovers) countLost(d durable) error {
 	culprit := false
 	for at := range d.Account().Attempts() {
 		t := l.tasks[at.Task]

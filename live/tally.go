@@ -11,7 +11,7 @@ import (
 
 // A Tally is an [Observer] that counts what waits and what runs, for metrics. The modules connect/prometheus and connect/otel
 // use it; use it yourself for another system of metrics. The zero Tally is ready to use. It is for one pool. Jobs that a
-// [Durable] pool goes on with are counted from New on.
+// durable pool goes on with are counted from New on.
 //
 // TestTally, TestTallyAfterRestart
 type Tally struct {

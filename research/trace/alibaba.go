@@ -173,7 +173,7 @@ func (a *alibaba) finish() bool {
 		return true
 	}
 	fail := func(reason string) bool {
-		return a.fail(&Error{a.in.file, a.line, 1, reason})
+		return a.fail(errorAt(a.in.file, a.line, 1, reason))
 	}
 	numbered := map[string][]int{}
 	g, first := new(graph), rows[0].start

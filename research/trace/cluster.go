@@ -32,7 +32,7 @@ func ParseCluster(spec string) (sim.Cluster, error) {
 		off int
 	)
 	bad := func(off int, format string, args ...any) (sim.Cluster, error) {
-		return sim.Cluster{}, &Error{"cluster", 1, off + 1, fmt.Sprintf(format, args...)}
+		return sim.Cluster{}, errorAt("cluster", 1, off+1, fmt.Sprintf(format, args...))
 	}
 	for i, item := range strings.Split(spec, ",") {
 		count, slots, found := strings.Cut(item, "x")
@@ -120,7 +120,7 @@ func readCluster(r io.Reader, file string, most int64) (sim.Cluster, error) {
 	cluster, fault := parseCluster(text)
 	if fault != nil {
 		line, column := place(text, fault.off)
-		return sim.Cluster{}, &Error{in.file, line, column, fault.reason}
+		return sim.Cluster{}, errorAt(in.file, line, column, fault.reason)
 	}
 	return cluster, nil
 }

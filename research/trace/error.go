@@ -4,21 +4,16 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/sojourn-sched/sojourn/history"
 	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // An Error is a fault of the input, and its place. Failures of the reader that
 // delivers the input are not of this type.
-type Error struct {
-	File   string // as the caller named it
-	Line   int    // from 1, after decompression
-	Column int    // from 1, in bytes; one past the end if something is missing there
-	Reason string
-}
+type Error = history.Error
 
-// Error returns "file:line:column: reason".
-func (e *Error) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", visible.Text(e.File), e.Line, e.Column, e.Reason)
+func errorAt(file string, line, column int, reason string) *Error {
+	return &Error{File: file, Line: line, Column: column, Reason: reason}
 }
 
 // A fault is an Error whose place is relative to the text being read.

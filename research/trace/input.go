@@ -106,7 +106,7 @@ func (in *input) Read(p []byte) (int, error) {
 // fail turns an error of Read into the one to report, at a place in the text.
 func (in *input) fail(err error, line, column int) error {
 	if errors.Is(err, errInput) {
-		return &Error{in.file, line, column, err.Error()[len(errInput.Error()+": "):]}
+		return errorAt(in.file, line, column, err.Error()[len(errInput.Error()+": "):])
 	}
 	return visible.Errorf("%s:%d: %w", in.file, line, err)
 }
@@ -236,5 +236,5 @@ func plainly(yield func(*sim.Job, error) bool) func(error) bool {
 
 // fault returns a fault of the latest line as an Error.
 func (l *lines) fault(f *fault) *Error {
-	return &Error{l.in.file, l.n, f.off + 1, f.reason}
+	return errorAt(l.in.file, l.n, f.off+1, f.reason)
 }

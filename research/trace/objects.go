@@ -159,7 +159,7 @@ func (o *objects) pass(text []byte) {
 
 // fail returns an error at the next byte.
 func (o *objects) fail(reason string) *Error {
-	return &Error{o.in.file, o.next.line, o.next.column, reason}
+	return errorAt(o.in.file, o.next.line, o.next.column, reason)
 }
 
 // place returns the line and column of an offset in the latest object.
@@ -175,5 +175,5 @@ func (o *objects) place(off int) (line, column int) {
 // fault returns a fault of the latest object as an Error.
 func (o *objects) fault(f *fault) *Error {
 	line, column := o.place(f.off)
-	return &Error{o.in.file, line, column, f.reason}
+	return errorAt(o.in.file, line, column, f.reason)
 }

@@ -87,9 +87,9 @@ func (q *queue) eachObject(parse func(*cursor) (*sim.Job, int)) bool {
 // reports whether to go on.
 func (q *queue) add(h held) bool {
 	if q.n > 0 && h.job.At < q.last {
-		return q.fail(&Error{q.in.file, h.line, h.column,
+		return q.fail(errorAt(q.in.file, h.line, h.column,
 			fmt.Sprintf("arrival is %ss before that of a job that came more than %d jobs earlier",
-				appendSeconds(nil, q.last.Sub(h.job.At)), q.Window)})
+				appendSeconds(nil, q.last.Sub(h.job.At)), q.Window)))
 	}
 	i := sort.Search(len(q.held), func(i int) bool { return q.held[i].job.At > h.job.At })
 	q.held = slices.Insert(q.held, i, h)

@@ -46,7 +46,7 @@ func ReadTopology(r io.Reader, o TopologyOptions) (sim.Cluster, error) {
 	cluster, fault := parseTopology(text, o, &in.limits)
 	if fault != nil {
 		line, column := place(text, fault.off)
-		return sim.Cluster{}, &Error{in.file, line, column, fault.reason}
+		return sim.Cluster{}, errorAt(in.file, line, column, fault.reason)
 	}
 	return cluster, nil
 }

@@ -252,7 +252,7 @@ func (d *difference) explain(policies catalog.Catalog, src *Source, entries int,
 // badHistory returns the error of a history as one of bad input, if it is one.
 func badHistory(err error) error {
 	if bad := (*history.Error)(nil); errors.As(err, &bad) {
-		return &trace.Error{File: bad.File, Line: bad.Line, Column: bad.Column, Reason: bad.Reason}
+		return bad
 	}
 	return BadJournal(err)
 }
