@@ -18,7 +18,7 @@ import (
 //
 //	charge, settle      an attempt starts, and ends
 //	settleOwed          a job ends, and an attempt of it has failed
-//	lift                a pool begins to have something to start: Credit
+//	lift, remembers     a pool begins to have something to start, or has lost its last job: Credit
 //	forget              a pool was idle: HalfLife
 //	overrun, overdue    attempts run for longer than they were charged
 //	proved              how far virtual time passes when a pool is served

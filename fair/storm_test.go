@@ -9,16 +9,17 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 )
 
 // Pools that tell the truth, or nothing, keep the bound over any interval in which they have something to start, whatever goes on: others say of their tasks
 // that they take a million times as long or a nanosecond, come and go, have tasks that never end; weights change, pools are paused, slots come and go, attempts fail and are lost, jobs are cancelled, the policy is
 // restored again and again; nested, in two classes, with costs, a half-life and a credit. One that lies gets no more than they do.
 //
-// The bound is 2 N u and the credits, and G once for a debt that was dropped early and once for a weight that has changed: see package kit/flow.
+// The bound is 2 N u and the credits, and G once for a debt that was dropped early and once for a weight that has changed: see package kit/flow. Three runs are made for each check of rapid, and 300 at least.
 func TestStorm(t *testing.T) {
 	worst := 0.0
-	for seed := range uint64(300) {
+	for seed := range uint64(max(300, 3*histories.Count(t))) {
 		worst = max(worst, storm(t, seed))
 	}
 	t.Logf("%.2f of the bound at most", worst)

@@ -12,6 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
@@ -527,7 +528,7 @@ func TestPoolThatLeavesKeepsItsDebt(t *testing.T) {
 // Sibling pools that always have tasks get service by their weights within N u, in runs with lost and failed
 // attempts, slots that come and go, estimates that are wrong, nested pools, jobs beside them and two classes. N is the greatest
 // number of slots of a class; c is twice the longest task, since what has failed is charged together with the
-// attempt after it, and a sixteenth more.
+// attempt after it, and a sixteenth more. As many runs are made as rapid makes checks, and 60 at least.
 func TestServiceWithinTheBound(t *testing.T) { serviceWithinTheBound(t, 0, fair.Options{}) }
 
 // If ends tell of costs, which have nothing to do with how long tasks take, costs are what pools get by their weights: within the
@@ -543,9 +544,9 @@ func TestHalfLifeWithinTheBound(t *testing.T) {
 func serviceWithinTheBound(t *testing.T, unit int64, opts fair.Options) {
 	const longest = 20
 	worst := 0.0
-	for seed := range uint64(60) {
+	for seed := range uint64(max(60, histories.Count(t))) {
 		r := rand.New(rand.NewPCG(seed, 5))
-		weight := map[string]int64{}
+		var weights []int64 // of the pools that are compared
 		opts.Pools = map[string]fair.Pool{}
 		up := ""
 		if r.IntN(2) == 0 {
@@ -553,9 +554,8 @@ func serviceWithinTheBound(t *testing.T, unit int64, opts fair.Options) {
 			opts.Pools["team"] = fair.Pool{Weight: 2}
 		}
 		for i := range 2 + r.IntN(4) {
-			name := fmt.Sprint(up, i)
-			weight[name] = []int64{1, 1, 2, 3, 50}[r.IntN(5)]
-			opts.Pools[name] = fair.Pool{Weight: float64(weight[name])}
+			weights = append(weights, []int64{1, 1, 2, 3, 50}[r.IntN(5)])
+			opts.Pools[fmt.Sprint(up, i)] = fair.Pool{Weight: float64(weights[i])}
 		}
 		slots, classes := 1+r.IntN(4), 1+r.IntN(2)
 		p := newWith(opts)
@@ -577,17 +577,16 @@ func serviceWithinTheBound(t *testing.T, unit int64, opts fair.Options) {
 			start sojourn.Time
 		}
 		var (
-			names   []string // by job
-			lengths []int
+			lengths []int      // by job; the first ones are those of the pools that are compared, one of each
+			got     [][2]int64 // by job and class
+			owed    [][2]int64 // the same: what has failed and is not charged yet
 			running = map[int]run{}
 			gone    = map[int]bool{}
-			got     = map[string]int64{} // by pool and class
-			owed    = map[string]int64{} // by job and class: what has failed and is not charged yet
 		)
-		for i := range len(weight) + 1 {
+		for i := range len(weights) + 1 {
 			name := fmt.Sprint(up, i)
-			if weight[name] == 0 { // a job of another pool, beside team
-				name, weight["z"] = "z", 1
+			if i == len(weights) { // a job of another pool, beside team
+				name = "z"
 			}
 			job := &sojourn.Job{ID: sojourn.JobID(i + 1), Pool: name}
 			for c := range classes {
@@ -596,35 +595,35 @@ func serviceWithinTheBound(t *testing.T, unit int64, opts fair.Options) {
 					job.Phases[c].Tasks, job.Phases[c].Inputs = 2000, at(2000, sojourn.NodeID(i%4))
 				}
 			}
-			names, lengths = append(names, name), append(lengths, 1+r.IntN(longest))
+			lengths = append(lengths, 1+r.IntN(longest))
 			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job})
 		}
 		if up != "" && seed%3 > 0 { // a job beside the pools
-			job := &sojourn.Job{ID: sojourn.JobID(len(names) + 1), Pool: "team", Weight: float64(seed % 3)}
+			job := &sojourn.Job{ID: sojourn.JobID(len(lengths) + 1), Pool: "team", Weight: float64(seed % 3)}
 			for c := range classes {
 				job.Phases = append(job.Phases, sojourn.Phase{Tasks: 100_000, Class: sojourn.Class(c)})
 			}
-			names, lengths = append(names, "team"), append(lengths, 1+r.IntN(longest))
+			lengths = append(lengths, 1+r.IntN(longest))
 			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job})
 		}
+		got, owed = make([][2]int64, len(lengths)), make([][2]int64, len(lengths))
 		end := func(id int, kind sojourn.EventKind, cause sojourn.Cause) {
 			of := running[id]
 			delete(running, id)
-			job, held := int(of.a.Task.Job)-1, int64(now-of.start)
+			job, class, held := int(of.a.Task.Job)-1, id%classes, int64(now-of.start)
 			ev := sojourn.Event{Kind: kind, Cause: cause, Task: of.a.Task, Attempt: of.a.Attempt, Slot: sojourn.Slot{ID: of.a.Slot}}
 			if unit > 0 && kind != sojourn.TaskRefused {
 				held = unit * int64(1+r.IntN(longest))
 				ev.Cost = uint64(held)
 			}
 			observe(ev)
-			at, debt := fmt.Sprint(names[job], " ", id%classes), fmt.Sprint(job, " ", id%classes)
-			switch was, owes := owed[debt]; {
+			switch was := &owed[job][class]; {
 			case kind == sojourn.TaskRefused || kind == sojourn.TaskFailed && cause != sojourn.CauseTask:
-			case kind == sojourn.TaskFailed && !owes:
-				owed[debt] = held
+			case kind == sojourn.TaskFailed && *was == 0:
+				*was = held
 			default:
-				got[at] += max(held+was, 1)
-				delete(owed, debt)
+				got[job][class] += max(held+*was, 1)
+				*was = 0
 			}
 		}
 		for range 400 {
@@ -660,18 +659,14 @@ func serviceWithinTheBound(t *testing.T, unit int64, opts fair.Options) {
 					observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: slot(id)})
 				}
 			}
-			for i := range len(weight) - 1 {
-				for j := range i {
+			for i, a := range weights {
+				for j, b := range weights[:i] {
 					for c := range classes {
-						a, b := fmt.Sprint(up, i), fmt.Sprint(up, j)
-						if weight[a] == 0 || weight[b] == 0 {
-							continue
-						}
-						d := weight[b]*got[fmt.Sprint(a, " ", c)] - weight[a]*got[fmt.Sprint(b, " ", c)]
-						most := float64(slots)*2*longest*float64(max(unit, 1))*17/16*float64(weight[a]+weight[b]) + float64(opts.Window)*float64(weight[a]*weight[b])
+						d := b*got[i][c] - a*got[j][c]
+						most := float64(slots)*2*longest*float64(max(unit, 1))*17/16*float64(a+b) + float64(opts.Window)*float64(a*b)
 						share := math.Abs(float64(d)) / most
 						if worst = max(worst, share); share > 1 {
-							t.Fatalf("seed %d: pools %s and %s, class %d: got %v with weights %v: %.2f of the bound", seed, a, b, c, got, weight, share)
+							t.Fatalf("seed %d: pools %s%d and %s%d, class %d: got %v with weights %v: %.2f of the bound", seed, up, i, up, j, c, got, weights, share)
 						}
 					}
 				}

@@ -101,17 +101,26 @@ func (c Catalog) New(s Spec) (sojourn.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := reflect.New(e.options).Elem()
-	for _, o := range s.Options {
-		if err := e.set(options, o); err != nil {
-			return nil, err
-		}
+	options, err := e.read(s)
+	if err != nil {
+		return nil, err
 	}
 	p, err := e.make(options)
 	if err != nil {
 		return nil, visible.Errorf("policy %s: %w", s, e.named(err))
 	}
 	return p, nil
+}
+
+// read returns the options of a spec.
+func (e *Entry) read(s Spec) (options reflect.Value, err error) {
+	options = reflect.New(e.options).Elem()
+	for _, o := range s.Options {
+		if err := e.set(options, o); err != nil {
+			return options, err
+		}
+	}
+	return options, nil
 }
 
 // named returns an error about the value of a field with the name of the option that sets

@@ -243,6 +243,8 @@ func TestNewNamesOptions(t *testing.T) {
 		{"fair:min-timeout=-5s", "policy fair:min-timeout=-5s: option min-timeout is -5s: want at least 0s"},
 		{"fair:pools.etl=0", "policy fair:pools.etl=0: option pools.etl is 0: want 2^-16 to below 2^32"},
 		{"fair:pools.etl=1e-7", "policy fair:pools.etl=1e-7: option pools.etl is 1e-07: want 2^-16 to below 2^32"},
+		{"fair:pools.team/etl.max=1", `policy fair:pools.team/etl.max=1: option pools.team/etl.max would be the weight of a pool "team/etl.max": a weight is written pools.team/etl=3, and all else is in a file, as are pools with such names: 'sojourn help pools'`},
+		{"fair:pools.a.Max-Jobs.map=1", `policy fair:pools.a.Max-Jobs.map=1: option pools.a.Max-Jobs.map would be the weight of a pool "a.Max-Jobs.map": a weight is written pools.a=3, and all else is in a file, as are pools with such names: 'sojourn help pools'`},
 		{"fair:inner=hfsp:xi=0.5", "policy fair:inner=hfsp:xi=0.5: option inner: policy hfsp:xi=0.5: option xi is 0.5: want 1 to below 2^32, or 0 for 1"},
 	}
 	for _, tc := range tests {

@@ -3,7 +3,9 @@ package catalog
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
@@ -76,15 +78,38 @@ type fairOptions struct {
 
 // newFair makes policy fair.
 func newFair(o fairOptions) (*fair.Policy, error) {
-	var opts fair.Options
+	opts, err := o.library()
+	if err != nil {
+		return nil, err
+	}
+	return fair.New(opts)
+}
+
+// Pools returns the paths of the pools that the options of policy fair describe, or the file that they name. Other policies
+// describe none.
+func (c Catalog) Pools(s Spec) ([]string, error) {
+	e, err := c.Find(s.Name)
+	if err != nil || e.options != reflect.TypeFor[fairOptions]() {
+		return nil, err
+	}
+	options, err := e.read(s)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := options.Interface().(fairOptions).library()
+	return slices.Sorted(maps.Keys(opts.Pools)), err
+}
+
+// library returns the options of the library.
+func (o fairOptions) library() (opts fair.Options, err error) {
 	if o.File != "" {
 		f, err := files.Open(o.File)
 		if err != nil {
-			return nil, err
+			return opts, err
 		}
 		defer f.Close()
 		if opts, err = pools.Read(f, o.File, Builtin().Constructor); err != nil {
-			return nil, err
+			return opts, err
 		}
 	}
 	if o.Order != nil {
@@ -106,18 +131,33 @@ func newFair(o fairOptions) (*fair.Policy, error) {
 	for _, path := range slices.Sorted(maps.Keys(o.Weights)) {
 		weight := o.Weights[path]
 		if weight == 0 || (fair.Pool{Weight: weight}).Validate() != nil {
-			return nil, visible.Errorf("option pools.%s is %v: want 2^-16 to below 2^32", path, weight)
+			return opts, visible.Errorf("option pools.%s is %v: want 2^-16 to below 2^32", path, weight)
 		}
-		p := opts.Pools[path]
+		p, described := opts.Pools[path]
+		if name, ok := cutSetting(path); ok && !described {
+			return opts, visible.Errorf("option pools.%s would be the weight of a pool %q: a weight is written pools.%s=3, and all else is in a file, as are pools with such names: 'sojourn help pools'", path, path, name)
+		}
 		p.Weight = weight
 		opts.Pools[path] = p
 	}
 	if o.Inner != "" {
 		policy, err := Builtin().Constructor(o.Inner)
 		if err != nil {
-			return nil, fmt.Errorf("option inner: %w", err)
+			return opts, fmt.Errorf("option inner: %w", err)
 		}
 		pools.SetInner(&opts, policy)
 	}
-	return fair.New(opts)
+	return opts, nil
+}
+
+// cutSetting cuts what looks like a setting from the end of a path, as in "etl.max" and "etl.max.map".
+func cutSetting(path string) (name string, ok bool) {
+	words := strings.Split(path, ".")
+	for i := max(len(words)-2, 1); i < len(words); i++ {
+		switch strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(words[i])) {
+		case "weight", "min", "max", "maxjobs", "policy", "fifo", "parent", "paused":
+			return strings.Join(words[:i], "."), true
+		}
+	}
+	return "", false
 }

@@ -117,6 +117,9 @@ func (f *runFlags) study(cmd *cobra.Command, q advice.Question) (*advice.Study, 
 		return nil, err
 	}
 	defer s.Workload.Release()
+	if err := f.notePools(cmd, s, q.Policies); err != nil {
+		return nil, err
+	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	return advice.Run(ctx, terminal(cmd, f.quiet), s, q)

@@ -106,6 +106,9 @@ func compareSeeds(cmd *cobra.Command, f *runFlags, specs []catalog.Spec, seeds i
 	if err != nil {
 		return err
 	}
+	if err := f.notePools(cmd, s, specs); err != nil {
+		return err
+	}
 	trials := make([]trial.Trial, len(specs))
 	for i, spec := range specs {
 		trials[i] = trial.Trial{Scenario: s, Spec: spec}

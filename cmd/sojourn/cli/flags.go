@@ -100,6 +100,16 @@ func (f *runFlags) open(cmd *cobra.Command) (*trial.Scenario, error) {
 	return f.Setup.Open(cmd.Context(), cmd.InOrStdin())
 }
 
+// notePools notes which pools are described that no job is in: their names may be mistyped.
+func (f *runFlags) notePools(cmd *cobra.Command, s *trial.Scenario, specs []catalog.Spec) error {
+	if f.quiet {
+		return nil
+	}
+	note, err := s.UnnamedPools(cmd.Context(), specs)
+	fmt.Fprint(cmd.ErrOrStderr(), note)
+	return err
+}
+
 // registerSource registers the flags that name the workload and the cluster.
 func registerSource(flags *pflag.FlagSet, s *input.Source) {
 	registerWorkload(flags, s)

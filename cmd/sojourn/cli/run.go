@@ -68,6 +68,9 @@ func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(i int)
 		return nil, nil, err
 	}
 	defer s.Workload.Release()
+	if err := f.notePools(cmd, s, specs); err != nil {
+		return nil, nil, err
+	}
 	// From here on an interrupt ends the runs and removes their files. Before, it
 	// ends the program, which may be waiting for stdin.
 	ctx, stop := interruptible(cmd)

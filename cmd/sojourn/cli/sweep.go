@@ -66,6 +66,9 @@ func newSweep(policies catalog.Catalog) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := f.notePools(cmd, base, specs); err != nil {
+				return err
+			}
 			return f.repeat(cmd, trials, max(1, int(seeds)), files.Sweep, func(samples []*trial.Sample) repeated {
 				return &report.Sweep{Vary: &vary, Samples: samples, Partial: len(samples) < len(trials)}
 			})
