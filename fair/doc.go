@@ -115,14 +115,21 @@
 // Each class of slots is shared by itself, but for Places and Cost. A free slot goes down the tree of pools from the root.
 // Among the pools that can be served, pools below their minimum come first, the least r/min at the
 // front. The others follow, the least tag at the front, then the pool that was never served, then the one
-// that was served longest ago. This is start-time fair queueing by service, that of package kit/flow. A
-// running attempt counts by its estimate, but by no more than 16 times the mean of late in its pool, or else by that mean, or that in those around it;
-// and the attempts of a pool together count at least by what they have held, rounded up by a sixteenth at
-// most; what they have held for longer than was thought when another one starts counts in addition to that one. It is corrected when it ends.
-// Once an end tells of a cost ([sojourn.Event].Cost), pools share costs instead of time: all are level at that moment; an
-// estimate, or an end that tells of no cost, then counts as what such a time has cost of late, and how long something runs does not count. A pool that begins to have something to start is level with the least
-// one that is served: idle time earns nothing, or a Credit at most. There, what runs counts by what it has held, or by four times the mean of late in its pool if that is more, but by
-// no more than it is charged: who comes does not pay for what others are wrongly expected to take. A pool that goes with its last job and comes again has the
+// that was served longest ago. This is start-time fair queueing by service, that of package kit/flow.
+// The mean of a pool is that of its latest attempts, or of those in the nearest pool around it that has had some. In the tag
+//
+//	what                            counts as
+//	a running attempt               its estimate, up to 16 times the mean of its pool; without one, the mean; 0 at first
+//	all that run in a pool          at least what they have held, rounded up by a sixteenth at most; what they have held beyond
+//	                                their estimates when another one starts counts with that one
+//	an attempt that has ended       what it took
+//
+// Once an end has a cost ([sojourn.Event].Cost), pools share costs instead of time, and all are level at that moment. From then on an
+// estimate, or an end without a cost, counts as what such a time has cost of late, and how long something runs does not count.
+//
+// A pool that begins to have something to start is level with the least one that is served: idle time earns nothing, or a Credit at
+// most. For that, what runs counts as what it has held, or as four times the mean of its pool if that is more, but as no
+// more than it is charged: who comes does not pay for wrong estimates of others. A pool that goes with its last job and comes again has the
 // tag that it had, while that is ahead. With the order [Running], what Hadoop does, the measure is r/w
 // instead, and ties go to the pool that was served longest ago.
 //
@@ -248,9 +255,9 @@
 // # Locality within a window
 //
 // With Options.Window, no slot idles for locality, and no job waits for it. A slot goes down the tree as always, but at each level it goes to the
-// nearest of the pools whose tags are at most the least one and Window, for a unit of weight, and of several to the one that comes first. How near a pool is, is told
-// by the next task of the job whose turn it is there: the input is on the node of the slot, on its rack, or elsewhere. Where the next task of the first pool runs equally well anywhere, nobody
-// passes it, and a pool whose next task does passes nobody. Pools below their minimum come first, wherever the slot is. Nothing is known of tasks in a pool with a policy of its own: the slot is
+// nearest of the pools whose tags are at most the least one and Window, for a unit of weight, and of several to the one that comes first. How near a pool is
+// follows from the next task of its first job: the input is on the node of the slot, on its rack, or elsewhere. If that task of the first pool runs equally well anywhere, no pool
+// passes it, and a pool where it does passes no other. Pools below their minimum come first, wherever the slot is. Nothing is known of tasks in a pool with a policy of its own: the slot is
 // far from them.
 //
 // A few times the length of a task is a good window: docs/choose.md has what it gains beside a Delay. A decision takes O(k) for the k pools in the window, and allocates

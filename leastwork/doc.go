@@ -52,8 +52,8 @@
 //
 // # The order
 //
-// Each class of slot has an order of its own. There a job comes before another if its turn is earlier, and else by
-// arrival. Its turn, a due date, is
+// Each class of slot has an order of its own. There a job comes before another if its due date is earlier, and else by
+// arrival. Its due date is
 //
 //	D = A + 512 max(W/w, F - V)
 //
@@ -94,7 +94,7 @@
 //
 // The first task of each phase that finishes is a sample. It shows how good four predictions of it were:
 //
-//	told    the estimate, times the mean error of all estimates of the class
+//	plain   the estimate, times the mean error of all estimates of the class
 //	ratio   the estimate, times the mean error of estimates under the name of its job
 //	name    the mean of tasks under that name; later ones weigh more
 //	class   the mean of all tasks of the class, to a whole octave: a minute before there are any. It
@@ -104,10 +104,10 @@
 // last 128 phases, in octaves (factors of two). A predictor is used while its error is less than that of others:
 //
 //	used                               while its error is less than that of               taken up         given up
-//	estimates                          the better one of name and class: told is          8/9 of it        9/8 of it
+//	estimates                          the better one of name and class: plain is         8/9 of it        9/8 of it
 //	                                   or ratio is                                        8/9 of it        when no better
-//	ratio, in place of told            told                                               8/9 of it        9/8 of it
-//	told, as the rank in the reserve   name, class, and 4/3 of ratio                      8/9 of them      9/8 of them
+//	ratio, in place of plain           plain                                              8/9 of it        9/8 of it
+//	plain, as the rank in the reserve  name, class, and 4/3 of ratio                      8/9 of them      9/8 of them
 //	name, in place of class            class                                              8/9 of it        9/8 of it
 //
 // (TestWhatIsUsedFollowsFromErrors). The rank has a line of its own because many users request the same few limits for all jobs:
@@ -125,11 +125,11 @@
 // 0 for estimates, and 1.25 octaves for the class.
 //
 // While estimates are not used, each decision about jobs that come meanwhile is the same as without them:
-// neither the turn nor the level in the reserve (below) depends on them
+// neither the due date nor the level in the reserve (below) depends on them
 // (TestUselessTimesChangeNothing, TestLevelsRestOnGoodRanks).
 //
-// The theorem below holds for any estimates. It then counts estimated work: the turn of a job whose
-// estimates are ten times too long may come ten times later.
+// The theorem below holds for any estimates. It then counts estimated work: the due date of a job whose
+// estimates are ten times too long may be ten times as far away.
 //
 // # The reserve
 //
@@ -166,13 +166,13 @@
 // the events of the job. In a pool of package fair that does not hold, since the policy does not see
 // what waits in other pools.
 //
-// A job is due once its turn has come: whatever comes later is behind it. While the first job of the order is due and
+// A job is due from its due date on: whatever comes later is behind it. While the first job of the order is due and
 // is not allowed to start, what starts is out of turn, and the slots that this takes count as free for the first job
 // that is due: it starts if more slots are free or held out of turn than it has to leave.
 //
 // # No job starves
 //
-// Let a job have tasks to start in a class from t on, and let its turn be at most D, now and later: that is so with
+// Let a job have tasks to start in a class from t on, and let its due date be at most D, now and later: that is so with
 // the greatest W, times sqrt(r+1), and the greatest F - V that it ever has there. Of the time after max(t, D) suppose
 // that the class has N slots, of which k are reserved, that the driver offers free ones after each event, and that no
 // attempt there holds its slot for longer than p. Let X be the slot time of all tasks of the class that have not

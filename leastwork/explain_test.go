@@ -9,7 +9,7 @@ import (
 )
 
 // Explain says in words which rule decides: the reserve keeps the last of ten slots from the first job, and what comes
-// later is behind it once its turn has come.
+// later is behind it once it is due.
 func TestExplainSaysWhichRuleDecides(t *testing.T) {
 	p, now := newPolicy(), sojourn.Time(0)
 	observe := func(ev sojourn.Event) {
@@ -55,21 +55,21 @@ func TestExplainSaysWhichRuleDecides(t *testing.T) {
 		start(t, p)
 	}
 	const leaves, waits = "leaves the last free slots to shorter tasks and jobs that run less", "waits for a slot"
-	want(1, leaves+"; 1 free; it is the first: no job has an earlier turn")
+	want(1, leaves+"; 1 free; it is the first: no job has an earlier due date")
 	arrive(2, 200)
-	want(2, waits+"; 1 free; jobs whose turn is earlier are before it: they have less work left, or came long before")
+	want(2, waits+"; 1 free; jobs with an earlier due date are before it: they have less work left, or came long before")
 	if a := start(t, p); a.Task.Job != 2 {
 		t.Fatalf("the last slot starts %v, want job 2", a)
 	}
-	want(1, waits+"; 0 free; it is the first: no job has an earlier turn")
+	want(1, waits+"; 0 free; it is the first: no job has an earlier due date")
 	now = now.Add(time.Hour)
 	observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: sojourn.TaskID{Job: 1}, Attempt: 1})
 	now = now.Add(512 * 91 * time.Hour)
 	observe(sojourn.Event{Kind: sojourn.Tick})
-	want(1, leaves+"; 1 free; its turn has come: no job that comes later is before it")
+	want(1, leaves+"; 1 free; it is due: no job that comes later is before it")
 	start(t, p) // job 2, out of turn: the slot counts as free for the first job alone
-	want(1, waits+"; 1 free; its turn has come: no job that comes later is before it")
-	want(2, waits+"; 0 free; a job whose turn has come is before it")
+	want(1, waits+"; 1 free; it is due: no job that comes later is before it")
+	want(2, waits+"; 0 free; a job that is due is before it")
 }
 
 // start starts a task on the slot that Seek names.

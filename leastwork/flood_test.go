@@ -140,7 +140,7 @@ func TestNoJobStarves(t *testing.T) {
 	}
 }
 
-// The same, although the process starts anew many times before the turn of the job has come.
+// The same, although the process starts anew many times before the job is due.
 func TestNoJobStarvesOverRestarts(t *testing.T) {
 	const each = 10 * time.Second
 	for _, slots := range []int{1, 2, 15} {

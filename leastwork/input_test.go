@@ -97,7 +97,7 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
-// The greatest work, the least weight and the greatest patience: turns that do not fit are the greatest one, and nothing
+// The greatest work, the least weight and the greatest patience: due dates that do not fit are the greatest one, and nothing
 // panics.
 func TestGreatestTurn(t *testing.T) {
 	p, err := New(Options{Patience: maxPatience})

@@ -28,21 +28,21 @@ type Policy struct {
 
 type member = inside.Member
 
-// A key orders jobs by their turn: when they came, and patience times their work. Times are from 2^63 ns
+// A key orders jobs by their due date: when they came, and patience times their work. Times are from 2^63 ns
 // before time 0 on, since jobs may be older than the clock.
 type key struct {
-	turn wide.Uint128
-	seq  uint64
+	due wide.Uint128
+	seq uint64
 }
 
 func (a key) less(b key) bool {
-	if a.turn != b.turn {
-		return a.turn.Less(b.turn)
+	if a.due != b.due {
+		return a.due.Less(b.due)
 	}
 	return a.seq < b.seq
 }
 
-func (a key) prefix() (hi, lo uint64) { return a.turn.Prefix(a.seq) }
+func (a key) prefix() (hi, lo uint64) { return a.due.Prefix(a.seq) }
 
 // unit is a weight of 1.
 const unit = 1 << 16
@@ -80,7 +80,7 @@ func (p *Policy) reset() {
 		Grows:    p.growing,
 		Level:    p.level,
 		Reserve:  p.reserve,
-		Due:      func(k key) bool { return !since(int64(p.queue.Ledger.Now())).Less(k.turn) },
+		Due:      func(k key) bool { return !since(int64(p.queue.Ledger.Now())).Less(k.due) },
 		Supports: option.Features | sojourn.FeatureParallelism,
 	})
 	p.queue.Shared = &p.stats
@@ -270,7 +270,7 @@ func (p *Policy) settled(j *ledger.Job[jobData], c sojourn.Class, what change) b
 	return true
 }
 
-// key returns what a job is ordered by for the slots of one class: its turn there.
+// key returns what a job is ordered by for the slots of one class: its due date there.
 func (p *Policy) key(j *ledger.Job[jobData], side *ledger.Side) key {
 	return key{since(j.Data.came).AddCapped(p.wait(j, side)), j.Seq()}
 }
@@ -328,17 +328,17 @@ func (p *Policy) growing(j *ledger.Job[jobData], side *ledger.Side) bool {
 	return j.Data.phases[i].grows(j.Phase(i))
 }
 
-// rank returns what AppendRanking ranks a job by: its turn, with all the work that it has left.
+// rank returns what AppendRanking ranks a job by: its due date, with all the work that it has left.
 func (p *Policy) rank(j *ledger.Job[jobData]) key {
-	turn := since(j.Data.came)
+	due := since(j.Data.came)
 	for i := range j.NumSides() {
 		if side := j.Side(i); side.Startable() > 0 {
-			turn = turn.AddCapped(p.wait(j, side))
+			due = due.AddCapped(p.wait(j, side))
 		} else {
-			turn = turn.AddCapped(times(weigh(j.Data.sides[i].work, 0, false, j.Weight()), p.patience))
+			due = due.AddCapped(times(weigh(j.Data.sides[i].work, 0, false, j.Weight()), p.patience))
 		}
 	}
-	return key{turn, j.Seq()}
+	return key{due, j.Seq()}
 }
 
 // Assign implements [sojourn.Policy].
@@ -397,22 +397,22 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 			continue
 		}
 		own := p.key(j, side)
-		first = later(first, own.turn)
+		first = later(first, own.due)
 		if head, ok := p.queue.First(side.Class()); ok && j.Room() > 0 {
 			waits, leads = true, leads || !head.less(own)
-			before = before || head.less(own) && !now.Less(head.turn)
+			before = before || head.less(own) && !now.Less(head.due)
 		}
 	}
 	attrs := append(p.queue.Attrs(j), slog.Float64("work", seconds(work)), slog.Float64("first", seconds(later(first, now).Sub(now))), slog.Int("rank", p.queue.Rank(j)))
 	if waits && !j.Cancelled() {
-		rule := "jobs whose turn is earlier are before it: they have less work left, or came long before"
+		rule := "jobs with an earlier due date are before it: they have less work left, or came long before"
 		switch {
 		case !now.Less(first):
-			rule = "its turn has come: no job that comes later is before it"
+			rule = "it is due: no job that comes later is before it"
 		case leads:
-			rule = "it is the first: no job has an earlier turn"
+			rule = "it is the first: no job has an earlier due date"
 		case before:
-			rule = "a job whose turn has come is before it"
+			rule = "a job that is due is before it"
 		}
 		attrs = append(attrs, slog.String("rule", rule))
 	}

@@ -17,7 +17,7 @@ type Options struct {
 // patience is what Patience means if it is 0.
 const patience = 512
 
-// maxPatience keeps turns below 2^128.
+// maxPatience keeps due dates below 2^128.
 const maxPatience = 4096
 
 func (o Options) patience() uint64 { return uint64(cmp.Or(o.Patience, patience)) }

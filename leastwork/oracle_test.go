@@ -379,24 +379,24 @@ func (o *oracle) unopposed(j *oracleJob, c sojourn.Class) bool {
 	return 4*can <= j.running(c) && can <= o.count(c, (*oracleSlot).free)
 }
 
-// first returns the job whose turn comes first, and whether that has come. It reports false if rounding hides it.
+// first returns the job with the first due date, and whether it is due. It reports false if rounding hides it.
 func (o *oracle) first(c sojourn.Class) (first *oracleJob, due, known bool) {
-	turn := func(j *oracleJob) float64 { return float64(j.came-o.now) + o.wait(j, c) }
+	dueAt := func(j *oracleJob) float64 { return float64(j.came-o.now) + o.wait(j, c) }
 	off := func(j *oracleJob) float64 { return 2e-3*o.wait(j, c) + 4*o.patience }
 	for _, j := range o.jobs {
-		if j.next(c) != nil && (first == nil || turn(j) < turn(first)) {
+		if j.next(c) != nil && (first == nil || dueAt(j) < dueAt(first)) {
 			first = j
 		}
 	}
-	if first == nil || turn(first) > off(first) {
+	if first == nil || dueAt(first) > off(first) {
 		return first, false, true
 	}
 	for _, j := range o.jobs {
-		if j != first && j.next(c) != nil && turn(j)-turn(first) < off(j)+off(first) {
+		if j != first && j.next(c) != nil && dueAt(j)-dueAt(first) < off(j)+off(first) {
 			return first, true, false
 		}
 	}
-	return first, true, turn(first) < -off(first)
+	return first, true, dueAt(first) < -off(first)
 }
 
 // may reports whether a job may start on a slot of a class if its level is wrong by off, and so many slots more
@@ -483,7 +483,7 @@ func (t *trial) offer(s *oracleSlot) bool {
 		}
 		mine, its := t.o.wait(chosen, s.class), t.o.wait(j, s.class)
 		if ahead := float64(chosen.came-j.came) + mine - its; ahead > close*(mine+its)+4*t.o.patience {
-			t.Fatalf("Assign(%d) = %v, whose turn comes %v ns after that of job %d", s.id, a, ahead, j.spec.ID)
+			t.Fatalf("Assign(%d) = %v, whose due date is %v ns after that of job %d", s.id, a, ahead, j.spec.ID)
 		}
 	}
 	if !ok {

@@ -92,9 +92,9 @@
 // does so: the one that has waited for longest. So gangs never wait for each other. A gang that is wider than
 // the cluster never does. If a pod of it goes, or a node with such a place, it gives all of them back and begins anew. So it
 // does after [Config.GangKeep], and then waits for longer and longer before it keeps places again (TestGangGivesUp). A place that is kept
-// goes to a pod of the same class, or shape, whose Job has told a [Size], if that pod ends before the gang can have the places that it
-// lacks: that is known once enough of the attempts under way have told theirs. If all tell the truth, the gang starts no later than
-// was known (TestBackfill); while a pod has run for longer than it told, none of its pool is let in so (TestBackfillOfLiars). A gang that
+// goes to a pod of the same class, or shape, whose Job has a [Size], if that pod ends before the gang can have the places that it
+// lacks. When that is follows from the sizes of what runs, once enough of it has one. If all sizes are right, the gang starts no later
+// than then (TestBackfill). While a pod runs for longer than its size, no other pod of its pool gets such a place (TestBackfillOfLiars). A gang that
 // cannot start costs the loop nothing (TestGangThatWaitsCostsNothing), and preempts nobody.
 // A restart forgets what was kept. A pod that has failed, or whose bind was refused, is replaced by itself. Labels are the
 // only way to say so: the Workload API of Kubernetes 1.36 is alpha, and not looked at.
