@@ -8,8 +8,10 @@ import (
 	"go/printer"
 	"go/token"
 	"go/types"
+	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -156,6 +158,35 @@ func TestTiers(t *testing.T) {
 	}
 	if lines["stable"] > 800 {
 		t.Errorf("the stable tier has %d lines of the golden, want at most 800", lines["stable"])
+	}
+}
+
+// The packages of the other modules are the kit's, too, but for those that study work.
+func TestTiersOfOtherModules(t *testing.T) {
+	seen := 0
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "go.mod" || name == "go.mod" || strings.HasPrefix(name, "research") {
+			return err
+		}
+		tr, err := parse(os.DirFS(filepath.Dir(name)))
+		if err != nil {
+			return err
+		}
+		for _, f := range tr.inOrder() {
+			at := path.Join(filepath.ToSlash(filepath.Dir(name)), f.dir)
+			words := strings.Split(at, "/")
+			if len(f.code) == 0 || f.code[0].Name.Name == "main" || slices.Contains(words, "internal") || slices.Contains(words, "examples") {
+				continue
+			}
+			seen++
+			if got, n := f.tier(); got != "kit" || n != 1 {
+				t.Errorf("the comment of %s names %d tiers, the last one %q: want one, kit", at, n, got)
+			}
+		}
+		return nil
+	})
+	if err != nil || seen < 10 {
+		t.Errorf("%d packages of other modules: %v", seen, err)
 	}
 }
 

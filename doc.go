@@ -233,8 +233,8 @@
 //
 //	stable      this package, driver, live, journal, and the policies leastwork, fair, fifo, pfsp, hfsp, td,
 //	            rtmr and mars: changes as Go's compatibility promise allows
-//	kit         the packages under kit, and all others that are not under research: may change in a
-//	            minor version, and CHANGELOG.md says what to do
+//	kit         the packages under kit, and all others that are not under research, those of other
+//	            modules included: may change in a minor version, and CHANGELOG.md says what to do
 //	research    the packages under research: may change at any time
 //
 // An option of a stable package whose comment says that it is for research is of that tier. An interface of a

@@ -5,6 +5,8 @@
 //	...
 //	j, err := journal.Open(store, policy, journal.Options{})
 //
+// Tier: kit.
+//
 // Each write is a transaction that bbolt syncs. So Write of a journal costs as much as Wait, and what is written survives the
 // loss of power.
 package bolt

@@ -1,6 +1,8 @@
 // Package gate puts a policy in charge of a queue that somebody else wrote: asynq, River, NATS, or a
 // table of your own. Use it if the queue can hold a task back and let it go later.
 //
+// Tier: kit.
+//
 // Tasks enter the queue held. The gate lets go as many as there are free workers, and the policy
 // says which ones. So the order of the queue does not matter any more. Workers, retries and
 // storage stay as they are.

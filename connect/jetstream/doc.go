@@ -9,6 +9,8 @@
 //	...
 //	pool, err := live.New(j, live.Options{Handlers: handlers}) // a standby, if another process leads: live.ErrStandby
 //
+// Tier: kit.
+//
 // All processes do the same. One of them leads; the others follow it record by record.
 //
 // # Who leads

@@ -7,6 +7,8 @@
 //	...
 //	err = s.Run(ctx)
 //
+// Tier: kit.
+//
 // Pods name it as their scheduler and request one slot, an extended resource that the nodes
 // advertise:
 //

@@ -4,6 +4,8 @@
 //	metrics, err := otel.New(provider.Meter("builds"))
 //	pool, err := live.New(policy, live.Options{Observer: metrics})
 //
+// Tier: kit.
+//
 // [Traced] makes a span of each attempt at a job, linked to that of its Submit.
 package otel
 

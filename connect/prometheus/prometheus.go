@@ -5,6 +5,8 @@
 //	pool, err := live.New(policy, live.Options{Observer: metrics})
 //	registry.MustRegister(metrics)
 //
+// Tier: kit.
+//
 // For several pools in one registry, wrap it with a label for each:
 //
 //	client.WrapRegistererWith(client.Labels{"pool": "builds"}, registry).MustRegister(metrics)

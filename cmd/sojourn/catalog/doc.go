@@ -3,6 +3,8 @@
 //
 //	policy, err := catalog.Builtin().Make("hfsp:node-delay=3s")
 //
+// Tier: kit.
+//
 // [Builtin] has the policies of the library under their names in the command sojourn:
 // 'sojourn policies' lists them, and 'sojourn policies NAME' describes their options.
 //

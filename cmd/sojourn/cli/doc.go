@@ -6,6 +6,8 @@
 //		cli.Main(cli.NewPolicy("mine", "what it does", mine.New))
 //	}
 //
+// Tier: kit.
+//
 // Data goes to stdout, messages and progress to stderr. The same command writes
 // the same bytes every time, whatever the number of processors. The exit status
 // is 0 for success, 1 for a failure, 2 for wrong usage, and 3 for bad input. An

@@ -7,6 +7,8 @@
 //	  {"name": "daily", "parent": "etl", "policy": "fifo"},
 //	  {"name": "users/*", "max-jobs": 2, "policy": "fair"}]}
 //
+// Tier: kit.
+//
 // All keys but the name of a pool may be left out:
 //
 //	order       "service" or "running", as in fair.Options

@@ -1,6 +1,8 @@
 // Package asynq lets a policy decide in which order asynq runs tasks. Use it if large batches in a queue
 // of asynq keep small ones waiting.
 //
+// Tier: kit.
+//
 // The producer puts tasks in as jobs, which may be in another process:
 //
 //	queue, err := sojournasynq.New(redis, "default")

@@ -3,6 +3,8 @@
 //
 //	queue, err := sojournnats.New(ctx, conn, "jobs", sojournnats.Options{})
 //
+// Tier: kit.
+//
 // The producer puts tasks in as jobs, which may be in another process:
 //
 //	err = queue.Enqueue(ctx, gate.Job{ID: "report-17", Pool: "tenant-a"}, tasks...)

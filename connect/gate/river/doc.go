@@ -1,6 +1,8 @@
 // Package river lets a policy decide in which order River runs jobs. Use it if large batches in a queue
 // of River keep small ones waiting. It needs PostgreSQL and the driver riverpgxv5.
 //
+// Tier: kit.
+//
 // River calls a job what this module calls a task: a row that one worker works on. A job of the
 // gate is a batch of rows.
 //

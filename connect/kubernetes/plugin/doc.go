@@ -4,6 +4,8 @@
 //
 //	os.Exit(cli.Run(app.NewSchedulerCommand(app.WithPlugin(plugin.Name, plugin.New))))
 //
+// Tier: kit.
+//
 // Pods of Jobs take part that name a profile in which it is enabled, by spec.schedulerName. [Args] are its arguments. It must come
 // before other PostFilter plugins, which deploy/plugin.yaml sees to.
 //

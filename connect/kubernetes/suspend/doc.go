@@ -9,6 +9,8 @@
 //	...
 //	err = c.Run(ctx)
 //
+// Tier: kit.
+//
 // Users label their Jobs, and create them suspended, so that no pod starts before its turn:
 //
 //	metadata:

@@ -6,6 +6,8 @@
 //		Pool: func(r reconcile.Request) string { return r.Namespace },
 //	})
 //
+// Tier: kit.
+//
 // With controller-runtime, use package priorityqueue beside this one:
 //
 //	newQueue, err := priorityqueue.For(workqueue.Options[reconcile.Request]{

@@ -7,6 +7,8 @@
 //	...
 //	controller.Options{NewQueue: newQueue, MaxConcurrentReconciles: 4}
 //
+// Tier: kit.
+//
 // The queue is a [priorityqueue.PriorityQueue]. So the handlers of controller-runtime give a low
 // priority to the objects of the first list, as they do with its own queue. As that one, it drops what is left when the
 // manager stops (TestWhatIsLeftAtShutdown).
