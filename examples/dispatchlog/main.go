@@ -4,7 +4,7 @@
 //	go run ./examples/dispatchlog [-weights gold=3,free=1] [-workers 8] log.csv
 //
 // The log is CSV with the titles flow, queued, started and ended, and cost if calls cost something else than time; or JSON lines with these keys. Instants are
-// seconds or dates of RFC 3339; a cost is a whole number. Without -workers, as many calls run at a time as did at most.
+// seconds or dates of RFC 3339; a cost is a whole number. Calls without a start or an end are left out, and counted. Without -workers, as many calls run at a time as did at most.
 package main
 
 import (
@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -37,7 +38,7 @@ type call struct {
 func main() {
 	log.SetFlags(0)
 	weights := flag.String("weights", "", "weights of flows, `FLOW=WEIGHT,...`; that of others is 1")
-	workers := flag.Int("workers", 0, "how many `calls` run at a time; as many as did at most")
+	workers := flag.Int("workers", 0, "how many `calls` run at a time; 0: as many as did at most")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		log.Fatal("dispatchlog: want one log, or - for stdin")
@@ -57,15 +58,18 @@ func run(w io.Writer, file, weights string, workers int) error {
 		defer f.Close()
 		in = f
 	}
-	calls, err := read(in)
+	calls, open, err := read(in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	of, err := parseWeights(weights)
+	of, err := parseWeights(weights, calls)
 	if err != nil {
 		return err
 	}
-	if workers <= 0 {
+	switch {
+	case workers < 0:
+		return fmt.Errorf("-workers: %d, want at least 1", workers)
+	case workers == 0:
 		workers = atMost(calls)
 	}
 	picked, err := pick(calls, of, workers)
@@ -73,21 +77,26 @@ func run(w io.Writer, file, weights string, workers int) error {
 		return err
 	}
 	print(w, calls, picked, workers)
+	if open > 0 {
+		fmt.Fprintf(w, "\nleft out: %d calls without a start or an end\n", open)
+	}
 	return nil
 }
 
-// read reads CSV or JSON lines. The calls come in the order in which they were queued.
-func read(in io.Reader) ([]call, error) {
+// read reads CSV or JSON lines. The calls come in the order in which they were queued. open counts those that have not started or not ended.
+func read(in io.Reader) (calls []call, open int, err error) {
 	r := bufio.NewReader(in)
+	if mark, _ := r.Peek(3); string(mark) == "\uFEFF" {
+		r.Discard(3)
+	}
 	first, err := r.Peek(1)
 	if err != nil {
-		return nil, fmt.Errorf("the log is empty")
+		return nil, 0, fmt.Errorf("the log is empty")
 	}
 	next := fromJSON(r)
 	if first[0] != '{' {
 		next = fromCSV(r)
 	}
-	var calls []call
 	for {
 		line, row, err := next()
 		if err == io.EOF {
@@ -97,23 +106,44 @@ func read(in io.Reader) ([]call, error) {
 		if err == nil {
 			c, err = parse(row)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
+		switch {
+		case err == errOpen:
+			open++
+		case err != nil:
+			return nil, 0, fmt.Errorf("line %d: %w", line, err)
+		default:
+			calls = append(calls, c)
 		}
-		calls = append(calls, c)
 	}
 	if len(calls) == 0 {
-		return nil, fmt.Errorf("no calls")
+		return nil, 0, fmt.Errorf("no calls that have ended")
 	}
 	slices.SortStableFunc(calls, func(a, b call) int { return cmp.Compare(a.queued, b.queued) })
-	return calls, nil
+	return calls, open, nil
 }
 
+// rows returns the next row, with its keys in lower case.
 type rows func() (line int, row map[string]string, err error)
 
-func fromCSV(in io.Reader) rows {
+// fromCSV reads cells between commas, semicolons or tabs.
+func fromCSV(in *bufio.Reader) rows {
 	r := csv.NewReader(in)
+	head, _ := in.Peek(4096)
+	head, _, _ = bytes.Cut(head, []byte("\n"))
+	for _, comma := range ";\t" {
+		if bytes.Count(head, []byte(string(comma))) > bytes.Count(head, []byte(string(r.Comma))) {
+			r.Comma = comma
+		}
+	}
 	titles, err := r.Read()
+	for i := range titles {
+		titles[i] = strings.ToLower(strings.TrimSpace(titles[i]))
+	}
+	for _, key := range keys {
+		if err == nil && !slices.Contains(titles, key) {
+			err = fmt.Errorf("no title %s among %q", key, titles)
+		}
+	}
 	return func() (int, map[string]string, error) {
 		if err != nil {
 			return 1, nil, err
@@ -138,26 +168,48 @@ func fromCSV(in io.Reader) rows {
 func fromJSON(in io.Reader) rows {
 	s, line := bufio.NewScanner(in), 0
 	return func() (int, map[string]string, error) {
-		line++
-		if !s.Scan() {
-			return line, nil, cmp.Or(s.Err(), io.EOF)
+		for line++; ; line++ {
+			if !s.Scan() {
+				return line, nil, cmp.Or(s.Err(), io.EOF)
+			}
+			if len(bytes.TrimSpace(s.Bytes())) > 0 {
+				break
+			}
 		}
-		var keys map[string]any
+		if !json.Valid(s.Bytes()) {
+			return line, nil, fmt.Errorf("want one JSON object")
+		}
+		var values map[string]any
 		d := json.NewDecoder(bytes.NewReader(s.Bytes()))
 		d.UseNumber()
-		err := d.Decode(&keys)
-		row := map[string]string{}
-		for key, value := range keys { //sojourn:unordered into a map
-			row[key] = fmt.Sprint(value)
+		err := d.Decode(&values)
+		row := map[string]string{"started": "", "ended": ""}
+		for key, value := range values { //sojourn:unordered into a map
+			if value != nil {
+				row[strings.ToLower(key)] = fmt.Sprint(value)
+			}
 		}
 		return line, row, err
 	}
 }
 
+var (
+	keys    = []string{"flow", "queued", "started", "ended"}
+	errOpen = errors.New("the call has not started or not ended")
+)
+
 func parse(row map[string]string) (c call, err error) {
+	for _, key := range keys {
+		if _, ok := row[key]; !ok {
+			return c, fmt.Errorf("no key %s", key)
+		}
+	}
+	if row["started"] == "" || row["ended"] == "" {
+		return c, errOpen
+	}
 	c.flow = row["flow"]
 	for i, to := range []*int64{&c.queued, &c.started, &c.ended} {
-		key := []string{"queued", "started", "ended"}[i]
+		key := keys[i+1]
 		if *to, err = instant(row[key]); err != nil {
 			return c, fmt.Errorf("%s: %w", key, err)
 		}
@@ -186,7 +238,7 @@ func instant(text string) (int64, error) {
 	return at.UnixNano(), nil
 }
 
-func parseWeights(text string) (map[string]uint64, error) {
+func parseWeights(text string, calls []call) (map[string]uint64, error) {
 	of := map[string]uint64{}
 	for item := range strings.SplitSeq(text, ",") {
 		name, weight, ok := strings.Cut(item, "=")
@@ -196,6 +248,9 @@ func parseWeights(text string) (map[string]uint64, error) {
 		n, err := strconv.ParseUint(weight, 10, 48)
 		if !ok || err != nil || n == 0 {
 			return nil, fmt.Errorf("-weights: %q is not FLOW=WEIGHT, with a whole number from 1 to 2^48-1", item)
+		}
+		if !slices.ContainsFunc(calls, func(c call) bool { return c.flow == name }) {
+			return nil, fmt.Errorf("-weights: no call is of the flow %q", name)
 		}
 		of[name] = n
 	}

@@ -67,7 +67,7 @@ func TestPage(t *testing.T) {
 
 // With one flow, calls are dispatched as they came, and nothing changes. Weights and costs decide who waits, and dates are read.
 func TestPick(t *testing.T) {
-	calls, err := read(strings.NewReader(flood()))
+	calls, _, err := read(strings.NewReader(flood()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestPick(t *testing.T) {
 a,2025-01-31T00:00:00Z,2025-01-31T00:00:00Z,2025-01-31T00:00:01Z,30
 b,2025-01-31T00:00:00Z,2025-01-31T00:00:01Z,2025-01-31T00:00:02Z,10
 `
-	if calls, err = read(strings.NewReader(two + strings.Repeat(strings.Join(strings.Split(two, "\n")[1:], "\n"), 99))); err != nil {
+	if calls, _, err = read(strings.NewReader(two + strings.Repeat(strings.Join(strings.Split(two, "\n")[1:], "\n"), 99))); err != nil {
 		t.Fatal(err)
 	}
 	if starts, err = pick(calls, map[string]uint64{"b": 1}, 1); err != nil {
@@ -101,25 +101,52 @@ b,2025-01-31T00:00:00Z,2025-01-31T00:00:01Z,2025-01-31T00:00:02Z,10
 	}
 }
 
+// Logs are read as programs and spreadsheets write them: with a mark of the byte order, other separators and titles, empty lines, and calls that are
+// still open.
+func TestForms(t *testing.T) {
+	want := []call{{"a", 0, 1e9, 3e9, 2e9}, {"b", 1e9, 2e9, 4e9, 2e9}}
+	for _, test := range []struct {
+		text string
+		open int
+	}{
+		{"\uFEFFFlow,Queued,Started,Ended\r\na,0,1,3\r\nb,1,2,4\r\n", 0},
+		{"id;flow;queued;started;ended\n1;a;0;1;3\n2;b;1;2;4\n3;b;5;;\n4;b;5;6;\n", 2},
+		{"flow\tqueued\tstarted\tended\na\t0\t1\t3\nb\t1\t2\t4\n", 0},
+		{`{"flow":"a","queued":0,"started":1,"ended":3}
+
+{"flow":"b","queued":1,"started":2,"ended":4}
+{"flow":"b","queued":1,"started":null}
+
+{"flow":"b","queued":1}
+`, 2},
+	} {
+		if calls, open, err := read(strings.NewReader(test.text)); err != nil || !slices.Equal(calls, want) || open != test.open {
+			t.Errorf("%q: %v, %d left out, %v, want %v, %d", test.text, calls, open, err, want, test.open)
+		}
+	}
+}
+
 func TestBadLogs(t *testing.T) {
 	const titles = "flow,queued,started,ended\n"
 	for text, want := range map[string]string{
 		"":                           "the log is empty",
 		titles:                       "no calls",
+		titles + "a,1,,\n":           "no calls that have ended",
 		titles + "a,1,2":             "line 2: wrong number of fields",
 		titles + "a,0,1,2\na,x,1,2":  `line 3: queued: "x" is neither seconds nor a date`,
 		titles + "a,2,1,3":           "line 2: queued 2, started 1, ended 3: want them in this order",
-		"flow,queued,started\na,1,2": `line 2: ended: "" is neither`,
-		"{\"flow\":\"a\"}\n":         "line 1: ",
-		"{\"flow\":\n":               "line 1: ",
-		"flow,queued,started,ended,cost\na,0,1,2,-3\n": `line 2: cost: "-3" is no whole number`,
+		"flow,queued,started\na,1,2": `line 1: no title ended among ["flow" "queued" "started"]`,
+		"{\"flow\":\"a\"}\n":         "line 1: no key queued",
+		"{\"flow\":\n":               "line 1: want one JSON object",
+		`{"flow":"a","queued":0,"started":0,"ended":1} {}`: "line 1: want one JSON object",
+		"flow,queued,started,ended,cost\na,0,1,2,-3\n":     `line 2: cost: "-3" is no whole number`,
 	} {
-		if _, err := read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	for _, text := range []string{"a", "a=0", "a=x", "a=1,b"} {
-		if _, err := parseWeights(text); err == nil {
+	for _, text := range []string{"a", "a=0", "a=x", "a=1,b", "a=1,none=2"} {
+		if _, err := parseWeights(text, []call{{flow: "a"}, {flow: "b"}}); err == nil {
 			t.Errorf("weights %q are taken", text)
 		}
 	}
