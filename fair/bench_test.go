@@ -22,7 +22,10 @@ func newPolicy() sojourn.Policy {
 func BenchmarkFloor(b *testing.B)  { steady.Floor(b, steady.Sizes...) }
 func BenchmarkIdle(b *testing.B)   { steady.Idle(b, newPolicy) }
 func BenchmarkSteady(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }
-func BenchmarkLife(b *testing.B)   { steady.Life(b, newPolicy, steady.Sizes...) }
+func BenchmarkRunning(b *testing.B) {
+	steady.Run(b, func() sojourn.Policy { return newWith(fair.Options{Order: fair.Running}) }, 1000)
+}
+func BenchmarkLife(b *testing.B) { steady.Life(b, newPolicy, steady.Sizes...) }
 
 func BenchmarkSnapshot(b *testing.B) { steady.Snapshot(b, newPolicy, 1000, 100_000) }
 
