@@ -82,7 +82,12 @@
 //	T  is the sum of their estimates
 //
 // So finished tasks correct the estimates. Without estimates, each task counts as 1 in n, t and T.
-// While no task has finished, p is at least as long as the oldest task has run. The work of a job
+// While no task has finished, p is at least as long as the oldest task has run.
+//
+// Estimates of a job are often wrong by the same factor in all phases: its input was larger than thought. So where they are used,
+// and the first tasks of m other phases of the job have finished, p is multiplied by f^(1/(m+1)) while S is 0, where f is the product of how
+// many times as long as estimated these m tasks took, and of the ratio (below) if that is used
+// (TestFinishedPhasesCorrectTheEstimatesOfOthers). After estimates are revised, m is 0. The work of a job
 // is that of all its phases of the class. Predictions are those of the moment when the job was filed last: where more than
 // 2,048 jobs live, some are filed anew only at the next ends of tasks (TestNoJobIsLeftOut).
 //

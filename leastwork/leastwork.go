@@ -107,7 +107,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		p.enrol(c.Job, ev.Service)
 	case sojourn.JobRevised:
 		for i := range c.Job.Data.phases {
-			c.Job.Data.phases[i].revise(&before.Phases[i], &c.Job.Spec().Phases[i], c.Job.Phase(i))
+			c.Job.Data.revise(&before.Phases[i], c.Job, i)
 		}
 		p.measure(c.Job)
 	case sojourn.JobCancelled:
@@ -158,10 +158,17 @@ func (p *Policy) report(ev *sojourn.Event, c ledger.Change[jobData]) (changed ch
 		ph.took = ph.took.Add(wide.From64(uint64(took)))
 		ph.sampled = ph.sampled.Add(wide.From64(uint64(told)))
 		if ph.samples == 1 {
-			if !ph.told {
+			b := p.stats.of(spec.Class)
+			if ph.told {
+				j.Data.own.votes++
+				j.Data.own.off += log(took) - log(told)
+				for i := range j.Data.sides {
+					j.Data.sides[i].correct(p.stats.of(j.Side(i).Class()).corrects(j))
+				}
+			} else {
 				told = 0
 			}
-			changed = p.stats.of(spec.Class).vote(took, told, j.Spec().Name)
+			changed = b.vote(took, told, j.Spec().Name)
 		}
 	case sojourn.TaskDone:
 		ph.left = ph.left.Sub(wide.From64(uint64(told)))
@@ -180,12 +187,6 @@ func (p *Policy) measure(j *ledger.Job[jobData]) {
 	for i := range j.Data.phases {
 		p.remeasure(j, i)
 	}
-}
-
-// remeasure computes the work of a phase of j.
-func (p *Policy) remeasure(j *ledger.Job[jobData], i int) {
-	side := &j.Data.sides[j.Phase(i).Side()]
-	side.work = side.work.Sub(j.Data.phases[i].filed).Add(p.file(j, i))
 }
 
 // pace is how many jobs one event files anew at most. It bounds how long a call takes.
@@ -286,17 +287,20 @@ func (p *Policy) wait(j *ledger.Job[jobData], side *ledger.Side) wide.Uint128 {
 	i := j.NextPhase(side)
 	ph, account := &j.Data.phases[i], j.Phase(i)
 	data := &j.Data.sides[account.Side()]
-	work := data.work
+	rest := *data
+	work := wide.Uint128{}
 	if ph.grows(account) {
-		work = work.Sub(ph.filed).Add(p.grown(j, i))
+		sum := rest.filedIn(ph)
+		*sum, work = sum.Sub(ph.filed), p.grown(j, i)
 	}
+	work = work.AddCapped(rest.all())
 	spread := ph.samples == 0
 	if ph.used && ph.doubt < useless {
 		spread = ph.doubt == noisy
 	}
 	weighed := weigh(work, side.Running(), spread, j.Weight())
 	if !data.lost.IsZero() {
-		own := data.work // as filed: what is lost counts no less while the oldest task runs on
+		own := data.all() // as filed: what is lost counts no less while the oldest task runs on
 		for k := range j.Data.phases {
 			if j.Phase(k).Side() == account.Side() {
 				own = own.AddCapped(j.Data.phases[k].took)
@@ -335,7 +339,7 @@ func (p *Policy) rank(j *ledger.Job[jobData]) key {
 		if side := j.Side(i); side.Startable() > 0 {
 			due = due.AddCapped(p.wait(j, side))
 		} else {
-			due = due.AddCapped(times(weigh(j.Data.sides[i].work, 0, false, j.Weight()), p.patience))
+			due = due.AddCapped(times(weigh(j.Data.sides[i].all(), 0, false, j.Weight()), p.patience))
 		}
 	}
 	return key{due, j.Seq()}
@@ -391,7 +395,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	var work, first wide.Uint128
 	waits, leads, before := false, false, false // something can start; it is the first of a class; a job before it is due
 	for i := range j.NumSides() {
-		work = work.AddCapped(j.Data.sides[i].work)
+		work = work.AddCapped(j.Data.sides[i].all())
 		side := j.Side(i)
 		if side.Startable() == 0 {
 			continue

@@ -41,6 +41,8 @@ type oracleJob struct {
 	lost   map[sojourn.Class]float64         // slot time of attempts that failed or were refused
 	failed map[sojourn.Class][]time.Duration // what an attempt took that failed and is not charged yet
 	denied bool                              // an attempt was refused, and none has finished since
+	ratios []float64                         // of phases of which a task has finished: how much longer it took than told, in octaves
+	by     map[sojourn.Class]float64         // as predicted for the other phases, when it was filed
 }
 
 type oraclePhase struct {
@@ -51,6 +53,7 @@ type oraclePhase struct {
 	typical       bool // at the end of a task, as many have finished as ran on
 	since         time.Duration
 	work          float64 // when it was filed
+	fresh         bool    // work comes from told times alone
 }
 
 type oracleStats struct {
@@ -199,7 +202,7 @@ func (o *oracle) trusted(ph *oraclePhase) (used, trusted bool) {
 	return used, used && b.doubt < 2
 }
 
-// left returns the work that a phase has left now, or its work by its age alone.
+// left returns the work that a phase has left now, or its work by its age alone. What told times were off elsewhere does not count.
 func (o *oracle) left(j *oracleJob, ph *oraclePhase, byAge bool) float64 {
 	b, n := o.statsOf(ph.spec.Class), o.statsOf(ph.spec.Class).names[j.spec.Name]
 	used, _ := o.trusted(ph)
@@ -222,22 +225,40 @@ func (o *oracle) left(j *oracleJob, ph *oraclePhase, byAge bool) float64 {
 	if used {
 		told = math.Floor(all / float64(ph.spec.Tasks))
 		tasks, sampled, prior = undone, ph.sampled, told
-		if b.useRatio && n != nil && len(n.ratios) > 0 {
-			prior *= math.Exp2(fading(n.ratios))
+		if ph.samples > 0 && b.useRatio && n != nil && len(n.ratios) > 0 {
+			prior = min(prior*math.Exp2(fading(n.ratios)), math.MaxInt64) // no task is thought to take longer than a Duration can say
 		}
 	}
-	prior = min(prior, math.MaxInt64) // no task is thought to take longer than a Duration can say
 	tasks *= float64(len(ph.pending)) / unfinished
 	if ph.samples == 0 && ph.running() > 0 {
 		if byAge {
-			prior = 0
+			prior = float64(o.now - ph.since)
 		}
-		prior = max(prior, float64(o.now-ph.since))
 	}
 	if ph.samples == 0 {
 		sampled = 0
 	}
 	return tasks * (prior + ph.took) / (told + sampled)
+}
+
+// filed returns the work of a phase as it was filed, corrected by what told times of other phases were off.
+func (j *oracleJob) filed(ph *oraclePhase) float64 {
+	if ph.fresh {
+		return ph.work * math.Exp2(j.by[ph.spec.Class])
+	}
+	return ph.work
+}
+
+// correct predicts how much longer tasks of a class take than told.
+func (o *oracle) correct(j *oracleJob, c sojourn.Class) {
+	b, sum := o.statsOf(c), 0.0
+	if n := b.names[j.spec.Name]; b.useRatio && n != nil && len(n.ratios) > 0 {
+		sum = fading(n.ratios)
+	}
+	for _, x := range j.ratios {
+		sum += x
+	}
+	j.by[c] = min(30, sum/float64(len(j.ratios)+1))
 }
 
 func (j *oracleJob) next(c sojourn.Class) *oraclePhase {
@@ -273,15 +294,15 @@ func (o *oracle) wait(j *oracleJob, c sojourn.Class) float64 {
 	for _, ph := range j.phases {
 		switch {
 		case ph == next && ph.samples == 0 && ph.running() > 0:
-			sum += max(ph.work, o.left(j, ph, true))
+			sum += max(j.filed(ph), o.left(j, ph, true))
 		case ph.spec.Class == c:
-			sum += ph.work
+			sum += j.filed(ph)
 		}
 	}
 	lost := j.lost[c]
 	for _, ph := range j.phases {
 		if ph.spec.Class == c {
-			lost -= ph.work + ph.took
+			lost -= j.filed(ph) + ph.took
 		}
 	}
 	if _, trusted := o.trusted(next); trusted && o.statsOf(c).doubt == 1 || !trusted && next.samples == 0 {
@@ -306,7 +327,12 @@ func (ph *oraclePhase) longest() (d time.Duration) {
 func (o *oracle) file(j *oracleJob, ph *oraclePhase) {
 	for _, x := range j.phases {
 		if x == ph || ph == nil {
-			x.work = o.left(j, x, false)
+			o.correct(j, x.spec.Class)
+			used, _ := o.trusted(x)
+			x.work, x.fresh = o.left(j, x, false), used && x.samples == 0
+			if old := o.left(j, x, true); x.samples == 0 && x.running() > 0 && old > j.filed(x) {
+				x.work, x.fresh = old, false
+			}
 		}
 		c := x.spec.Class
 		delete(j.level, c)
@@ -514,7 +540,7 @@ func (t *trial) arrive(classes int, tell func(n int) []time.Duration) {
 		Name: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t.T, "name"),
 	}
 	j := &oracleJob{
-		spec: spec, level: map[sojourn.Class]float64{}, came: t.o.now,
+		spec: spec, level: map[sojourn.Class]float64{}, by: map[sojourn.Class]float64{}, came: t.o.now,
 		lost: map[sojourn.Class]float64{}, failed: map[sojourn.Class][]time.Duration{},
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t.T, "phases") {
@@ -568,6 +594,12 @@ func (t *trial) end(s *oracleSlot, kind sojourn.EventKind) {
 		ph.sampled += told
 		if !ph.told() {
 			told = 0
+		}
+		if ph.samples == 1 && told > 0 {
+			j.ratios = append(j.ratios, math.Log2(max(float64(took), 1)/told))
+			for _, x := range j.phases {
+				t.o.correct(j, x.spec.Class)
+			}
 		}
 		if ph.samples == 1 {
 			anew = t.o.statsOf(ph.spec.Class).vote(float64(took), told, j.spec.Name)

@@ -40,8 +40,9 @@ func TestSettledJobsKeepTheirWork(t *testing.T) {
 						return
 					}
 					settled++
-					if got, want := j.Data.phases[0].filed, p.work(j, 0); got != want {
-						t.Errorf("filed with work %v, which is %v now", got, want)
+					was := j.Data.sides[0].all()
+					if p.remeasure(j, 0); j.Data.sides[0].all() != was {
+						t.Errorf("filed with work %v, which is %v now", was, j.Data.sides[0].all())
 					}
 				})
 			}

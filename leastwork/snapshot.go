@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 10} }
+func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 11} }
 
 // AppendBinary implements [sojourn.Snapshotter].
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
@@ -18,10 +18,13 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 		p.queue.Save(w, func(j *ledger.Job[jobData]) {
 			w.Int(j.Data.came)
 			w.Bool(j.Data.refused)
+			w.Uint(uint64(j.Data.own.votes))
+			w.Int(int64(j.Data.own.off))
 			for i := range j.Data.phases {
 				j.Data.phases[i].save(w)
 			}
 			for _, side := range j.Data.sides {
+				w.Int(int64(side.by))
 				side.lost.Save(w)
 				side.owed.Save(w)
 			}
@@ -35,16 +38,19 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		p.queue.Restore(r, func(j *ledger.Job[jobData]) {
 			j.Data = newData(j)
 			j.Data.came, j.Data.refused = r.Int(), r.Bool()
+			j.Data.own.restore(r, j.NumPhases())
 			r.Check(j.Data.came <= int64(p.queue.Ledger.Now()), "a job came after the present")
 			for i := range j.Data.phases {
 				ph, account := &j.Data.phases[i], j.Phase(i)
 				ph.describe(&j.Spec().Phases[i], account)
 				ph.restore(r, p.queue.Ledger.Now())
 				side := &j.Data.sides[account.Side()]
-				side.work = side.work.Add(ph.filed)
+				sum := side.filedIn(ph)
+				*sum = sum.Add(ph.filed)
 			}
 			for i := range j.Data.sides {
 				side := &j.Data.sides[i]
+				side.correct(restoreOctaves(r))
 				side.lost, side.owed = wide.Restore128(r), charge.Restore(r)
 			}
 		})
@@ -58,6 +64,7 @@ func (ph *phase) save(w *snapshot.Writer) {
 	ph.sampled.Save(w)
 	w.Int(ph.since)
 	ph.filed.Save(w)
+	w.Bool(ph.fresh)
 	w.Bool(ph.used)
 	w.Uint(uint64(ph.doubt))
 }
@@ -73,8 +80,15 @@ func (ph *phase) restore(r *snapshot.Reader, now sojourn.Time) {
 	if !r.Check(!maxWork.Less(ph.filed), "the work of a phase is out of range") {
 		ph.filed = wide.Uint128{}
 	}
+	ph.fresh = r.Bool()
 	ph.used, ph.doubt = r.Bool(), doubt(r.Below(uint64(useless)+1))
 	r.Check(ph.told || !ph.used, "what is not told is used")
+	r.Check(ph.used && ph.samples == 0 || !ph.fresh, "what is filed comes from estimates that are not used")
+}
+
+func (o *own) restore(r *snapshot.Reader, phases int) {
+	o.votes, o.off = int(r.Below(uint64(phases)+1)), octaves(r.Int())
+	r.Check(o.off.abs() <= octaves(o.votes)*longest, "what estimates of a job were off is out of range")
 }
 
 // Save writes the statistics.

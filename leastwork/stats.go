@@ -7,6 +7,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/option"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
@@ -119,14 +120,20 @@ func (b *stats) prior(name string) time.Duration {
 	return b.usualTime
 }
 
-// corrected returns the predicted time of a task with this estimate.
-func (b *stats) corrected(told time.Duration, name string) time.Duration {
+// ratio returns how much longer tasks under a name take than their estimates; 0 if that is not used.
+func (b *stats) ratio(name string) octaves {
 	if b.useRatio {
 		if n := b.names.find(name); n != nil && n.toldWeight > 0 {
-			return (log(told) + n.ratio).time()
+			return n.ratio
 		}
 	}
-	return told
+	return 0
+}
+
+// corrects returns how much longer tasks of a job are predicted to take than their estimates, in phases of which none has
+// finished: the mean of its other phases, and of what is known of its name, which counts as one of them.
+func (b *stats) corrects(j *ledger.Job[jobData]) octaves {
+	return (b.ratio(j.Spec().Name) + j.Data.own.off) / octaves(j.Data.own.votes+1)
 }
 
 // vote counts the first task of a phase that finishes: how long it took, and its estimate, 0 if there

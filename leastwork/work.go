@@ -18,11 +18,21 @@ type jobData struct {
 	sides   []side
 	came    int64 // when it came, in nanoseconds; before time 0 where it was adopted
 	refused bool  // an attempt was refused, and none has finished since
+	own     own
+}
+
+// Own is how far off the estimates of one job are: the first task that finishes of each phase shows it for the other phases.
+type own struct {
+	votes int     // of phases with estimates; at most as many as the job has phases
+	off   octaves // sum of how much longer those tasks took than their estimates
 }
 
 // A side is what is kept of the part of a job that runs on one class of slots.
 type side struct {
-	work wide.Uint128 // the sum of filed over its phases
+	work wide.Uint128 // the sum of filed over its phases but those that are fresh
+	new  wide.Uint128 // the same over those that are fresh
+	by   octaves      // how much longer the tasks of these take than their estimates, as predicted when the job was filed last
+	each uint64       // 2^by, in 2^-32: by what new is multiplied; 0 is a factor of 1
 	lost wide.Uint128 // for how long its attempts held slots that failed or were refused, as far as it is charged
 	owed charge.Debt  // of an attempt that failed
 }
@@ -55,13 +65,19 @@ func newData(j *ledger.Job[jobData]) jobData {
 
 // A phase is what is kept of a phase of a job, beside the account.
 type phase struct {
-	told   bool         // each task has an estimate
-	bucket uint8        // of the longest one
-	used   bool         // what is told was used when the phase was filed last
-	doubt  doubt        // in told times, then
-	all    wide.Uint128 // what its tasks take, as told; of those that are not finished: left
-	left   wide.Uint128
-	each   time.Duration // what a task is told to take in the mean; positive if told
+	told   bool  // each task has an estimate
+	bucket uint8 // of the longest one
+	used   bool  // what is told was used when the phase was filed last
+	doubt  doubt // in told times, then
+	fresh  bool  // what is filed comes from estimates alone, which are used
+
+	// Finished attempts have been as many as those that ran on, at the end of one. Before, they are the
+	// shortest of those that began together, and do not tell how long the others take.
+	typical bool
+
+	all  wide.Uint128 // what its tasks take, as told; of those that are not finished: left
+	left wide.Uint128
+	each time.Duration // what a task is told to take in the mean; positive if told
 
 	// What its finished attempts took, and how many they are. An attempt whose output was lost
 	// still counts: it says as much of the other tasks.
@@ -69,15 +85,41 @@ type phase struct {
 	took    wide.Uint128
 	sampled wide.Uint128 // what they were told to take; samples where nothing is told
 
-	// Finished attempts have been as many as those that ran on, at the end of one. Before, they are the
-	// shortest of those that began together, and do not tell how long the others take.
-	typical bool
-
 	// When the oldest task started that runs, or one that was older and failed; in nanoseconds,
 	// and before time 0 where tasks were adopted. Meaningful while something of it runs.
 	since int64
 
 	filed wide.Uint128 // its work, when it was filed last
+}
+
+// filedIn returns the sum in which the work of a phase is counted.
+func (s *side) filedIn(ph *phase) *wide.Uint128 {
+	if ph.fresh {
+		return &s.new
+	}
+	return &s.work
+}
+
+// times returns the work of fresh phases.
+func (s *side) times(filed wide.Uint128) wide.Uint128 {
+	if s.each == 0 {
+		return filed
+	}
+	return scale(filed, wide.From64(s.each), wide.From64(1<<32))
+}
+
+// all returns the work of all phases of a side, as filed.
+func (s *side) all() wide.Uint128 { return s.work.AddCapped(s.times(s.new)) }
+
+// correct takes in how much longer tasks take than their estimates; by a factor of 2^30 at most.
+func (s *side) correct(by octaves) {
+	if by = min(by, 30*octave); by == s.by {
+		return
+	}
+	s.by, s.each = by, 0
+	if by != 0 {
+		s.each = uint64((32*octave + by).time())
+	}
 }
 
 // maxWork bounds the work of a phase, so that the work of all phases of a job is below 2^128.
@@ -109,6 +151,21 @@ func (ph *phase) average(spec *sojourn.Phase) {
 	ph.each = time.Duration(mean.Lo)
 }
 
+// revise takes in a description of a phase that replaces another one. Other estimates make void what the old ones were off.
+func (d *jobData) revise(old *sojourn.Phase, j *ledger.Job[jobData], i int) {
+	spec := &j.Spec().Phases[i]
+	d.phases[i].revise(old, spec, j.Phase(i))
+	if charge.Grown(old, spec) {
+		return
+	}
+	for k := range min(old.Tasks, spec.Tasks) {
+		if old.EstimateOf(k) != spec.EstimateOf(k) {
+			d.own = own{}
+			return
+		}
+	}
+}
+
 // revise takes in a description that replaces another one. Of one that has grown it reads the new tasks only.
 func (ph *phase) revise(old, spec *sojourn.Phase, account *ledger.Phase) {
 	if !charge.Grown(old, spec) {
@@ -131,47 +188,61 @@ func (ph *phase) grows(account *ledger.Phase) bool { return ph.samples == 0 && a
 // trusts reports whether the estimates of a phase are used, and how far off such estimates are.
 func (b *stats) trusts(ph *phase) (doubt, bool) { return b.doubt, ph.told && b.useTold }
 
-// file computes the work of a phase by the present statistics.
-func (p *Policy) file(j *ledger.Job[jobData], i int) wide.Uint128 {
-	ph := &j.Data.phases[i]
-	ph.doubt, ph.used = p.stats.of(j.Spec().Phases[i].Class).trusts(ph)
-	ph.filed = p.work(j, i)
-	return ph.filed
-}
-
-// work returns what is left to start of a phase, in slot-nanoseconds:
+// remeasure computes the work of a phase of j by the present statistics:
 //
 //	tasks * (prior + took) / (told + sampled)
 //
 // where tasks are those that neither run nor have finished, in told time; prior is what a task
 // is predicted to take, and told its estimate; took and sampled are the same of what
 // has finished. Where nothing is told or used, each task counts as 1. While nothing has
-// finished, the prior is at least as long as the oldest task has run.
-func (p *Policy) work(j *ledger.Job[jobData], i int) wide.Uint128 {
-	spec, ph := &j.Spec().Phases[i], &j.Data.phases[i]
-	b := p.stats.of(spec.Class)
-	var prior time.Duration
-	if ph.used {
-		prior = b.corrected(ph.each, j.Spec().Name)
-	} else {
+// finished, the prior is at least as long as the oldest task has run, and that of estimates is multiplied by
+// what other phases of the job were off.
+func (p *Policy) remeasure(j *ledger.Job[jobData], i int) {
+	ph, side := &j.Data.phases[i], &j.Data.sides[j.Phase(i).Side()]
+	sum := side.filedIn(ph)
+	*sum = sum.Sub(ph.filed)
+	side.correct(p.stats.of(j.Spec().Phases[i].Class).corrects(j))
+	p.file(j, i)
+	sum = side.filedIn(ph)
+	*sum = sum.Add(ph.filed)
+}
+
+// file computes the work of a phase, and does not count it.
+func (p *Policy) file(j *ledger.Job[jobData], i int) {
+	ph := &j.Data.phases[i]
+	b := p.stats.of(j.Spec().Phases[i].Class)
+	ph.doubt, ph.used = b.trusts(ph)
+	ph.fresh = ph.used && ph.samples == 0
+	prior := ph.each
+	switch {
+	case !ph.used:
 		prior = b.prior(j.Spec().Name)
+	case !ph.fresh:
+		if by := b.ratio(j.Spec().Name); by != 0 {
+			prior = (log(prior) + by).time()
+		}
 	}
-	each := uint64(prior)
+	ph.filed = p.times(j, i, uint64(prior))
 	if ph.grows(j.Phase(i)) {
-		each = max(each, p.age(ph))
+		if old := p.times(j, i, p.age(ph)); p.now(j, i).Less(old) {
+			ph.filed, ph.fresh = old, false
+		}
 	}
-	return p.times(j, i, each)
+}
+
+// now returns the work of a phase that was filed, by what is known now from other phases of the job.
+func (p *Policy) now(j *ledger.Job[jobData], i int) wide.Uint128 {
+	if ph := &j.Data.phases[i]; !ph.fresh {
+		return ph.filed
+	}
+	return j.Data.sides[j.Phase(i).Side()].times(j.Data.phases[i].filed)
 }
 
 // grown returns the work of a phase that grows: what was filed, or more as the oldest task runs on.
 // Changes of the prior do not count until the phase is filed anew, so that the
 // work never shrinks by itself.
 func (p *Policy) grown(j *ledger.Job[jobData], i int) wide.Uint128 {
-	ph := &j.Data.phases[i]
-	if now := p.times(j, i, p.age(ph)); ph.filed.Less(now) {
-		return now
-	}
-	return ph.filed
+	return later(p.now(j, i), p.times(j, i, p.age(&j.Data.phases[i])))
 }
 
 // age returns for how long the oldest task of a phase has run, of which something runs. It is below

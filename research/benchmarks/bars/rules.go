@@ -30,6 +30,7 @@ var ruleEdits = []struct {
 	{"sqrt(r+1)", []edit{{"leastwork/leastwork.go", "weigh(work, side.Running(), spread, j.Weight())", "weigh(work, side.Running(), false && spread, j.Weight())"}}},
 	{"p grows with the oldest task", []edit{{"leastwork/work.go", "return ph.samples == 0 && account.Running() > 0", "return false && ph.samples == 0 && account.Running() > 0"}}},
 	{"what has finished corrects W", []edit{{"leastwork/work.go", "return scale(tasks, ph.took.Add(wide.From64(each)), sampled.Add(wide.From64(uint64(told))))", "_ = sampled\n\treturn scale(tasks, wide.From64(each), wide.From64(uint64(told)))"}}},
+	{"finished phases correct the others", []edit{{"leastwork/leastwork.go", "j.Data.own.votes++", ""}, {"leastwork/leastwork.go", "j.Data.own.off += log(took) - log(told)", ""}}},
 	{"names", []edit{{"leastwork/stats.go", "\tprefer(&b.useNames, b.off[byName], b.off[byClass])", "\tb.useNames = false"}, {"leastwork/stats.go", "min(b.off[byName], b.off[byClass])", "b.off[byClass]"}}},
 	{"ratio", []edit{{"leastwork/stats.go", "b.useTold = b.useTold || b.off[byRatio]*9 < own*8", ""}, {"leastwork/stats.go", "prefer(&b.useRatio, b.off[byRatio], b.off[byTold])", ""}, {"leastwork/stats.go", "if !b.useTold || b.off[byRatio] >= own {", "{"}, {"leastwork/stats.go", "min(own, b.off[byRatio]*4/3)", "own"}}},
 	{"told times are used only while they are good", []edit{{"leastwork/work.go", "return b.doubt, ph.told && b.useTold", "return b.doubt, ph.told"}}},
