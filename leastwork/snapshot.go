@@ -87,8 +87,9 @@ func (ph *phase) restore(r *snapshot.Reader, now sojourn.Time) {
 }
 
 func (o *own) restore(r *snapshot.Reader, phases int) {
-	o.votes, o.off = int(r.Below(uint64(phases)+1)), octaves(r.Int())
-	r.Check(o.off.abs() <= octaves(o.votes)*longest, "what estimates of a job were off is out of range")
+	o.votes, o.off = r.Index(phases+1), octaves(r.Int())
+	most := octaves(o.votes) * longest
+	r.Check(-most <= o.off && o.off <= most, "what estimates of a job were off is out of range")
 }
 
 // Save writes the statistics.
@@ -180,7 +181,7 @@ const longest = 64 * octave
 
 func restoreOctaves(r *snapshot.Reader) octaves {
 	o := octaves(r.Int())
-	r.Check(o.abs() <= longest, "a logarithm is out of range")
+	r.Check(-longest <= o && o <= longest, "a logarithm is out of range")
 	return o
 }
 
