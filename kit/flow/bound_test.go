@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/kit/flow"
 )
 
@@ -199,11 +200,11 @@ func exhaust(t *testing.T, more int) {
 }
 
 // The same in long random runs, with weights that differ much, long tasks and short ones, nested flows
-// and credit.
+// and credit. Thirty runs are made for each check of rapid, and 3,000 at least.
 func TestBound(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	since, interval := 0.0, 0.0
-	for range 3000 {
+	for range max(3000, 30*histories.Count(t)) {
 		p := plan{slots: 1 + r.IntN(4), steps: 200, zero: r.IntN(4) == 0, exact: r.IntN(2) == 0}
 		if r.IntN(2) == 0 {
 			p.credit = uint64(r.IntN(50))
