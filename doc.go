@@ -167,7 +167,7 @@
 //
 //	feature                              known by
 //	attempts of held tasks               all
-//	Phase.Needs                          all but mars, td, rtmr, and dc of package baseline: their theory is about chains
+//	Phase.Needs                          all but td, mars, rtmr, and dc of package baseline: see "Limits"
 //	Phase.Held                           all but rtmr: no end can be promised to tasks that wait for something else
 //	Job.Parallelism                      all; rtmr with Chain, which books whole jobs, does not
 //	Job.Open                             all but rtmr, and the backfilling of package baseline: they plan for all tasks of a job
@@ -260,6 +260,6 @@
 // package shape makes each shape of task a class, with a slot where one more such task fits. The
 // contract has no tasks that must start together either: package gang makes such a gang one
 // task, on a slot of a class of its own. Phases may wait for any phases
-// before them, but packages rtmr, td and mars, and two policies of package baseline, refuse
-// such jobs, since their theory is about chains.
+// before them, but td and mars take chains only, rtmr and dc of package baseline a map and a reduce
+// phase, and the backfilling of package baseline one phase.
 package sojourn

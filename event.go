@@ -85,8 +85,8 @@ const (
 	TaskDone
 	// TaskAdopted reports an attempt that this policy did not assign because it
 	// was started before a restart. It runs on a slot that the policy counts as
-	// free. The task must be pending and not held; it does not matter whether its
-	// phase may start. Attempt is above that of any earlier attempt at the task,
+	// free. The task must be pending and not held, as long as a task has one live attempt at a time: see
+	// TaskFailed. It does not matter whether its phase may start. Attempt is above that of any earlier attempt at the task,
 	// and Service is how long the attempt has been running. (Task, Attempt,
 	// Slot.ID, Service)
 	TaskAdopted

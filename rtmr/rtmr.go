@@ -62,7 +62,7 @@ func New(opts Options) (*Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Policy{header: snapshot.Header{Policy: "rtmr", Version: 3, Options: opts.saved()}}
+	p := &Policy{header: snapshot.Header{Policy: "rtmr", Version: 4, Options: opts.saved()}}
 	p.opts = opts
 	p.reset()
 	return p, nil

@@ -13,7 +13,7 @@ import (
 func (o *Options) saved() []snapshot.Option {
 	return []snapshot.Option{
 		snapshot.Opt("booking", o.Booking), snapshot.Opt("order", o.Order), snapshot.Opt("one-position", o.OnePosition),
-		snapshot.Opt("feedback", o.Feedback), snapshot.Opt("delta", o.Delta), snapshot.Opt("no-merge-min", false),
+		snapshot.Opt("feedback", o.Feedback), snapshot.Opt("delta", o.Delta),
 		snapshot.Opt("latency", o.Latency), snapshot.Opt("map-rate", o.MapRate), snapshot.Opt("reduce-rate", o.ReduceRate),
 		snapshot.Opt("start-up", o.StartUp), snapshot.Opt("ratio", o.Ratio), snapshot.Opt("skew", o.Skew),
 		snapshot.Opt("learn", o.Learn), snapshot.Opt("paper-reservation", o.PaperReservation),
