@@ -106,7 +106,7 @@
 //
 // With a Reserve the first phase in this order is served that may start. Training tasks keep to it,
 // too, so that one task of each phase at a time may take the last slots, and shows how long they are.
-// Training tasks that took all slots were measured: the slowdown is then twice as high or more.
+// If training tasks may take all slots, the slowdown is twice as high or more, as measured.
 //
 // With Kill or KillAny, running tasks make room: see [Policy.AppendPreemptions]. With NodeDelay
 // and RackDelay, phases wait for slots close to their inputs.

@@ -104,9 +104,9 @@
 // the same while it runs: the file has what was synced before the error, and memory has the rest, up to 8 MiB that nobody has waited
 // for. So the disk needs room for that segment once more.
 //
-// A store that answers nothing, as a disk that is gone, is no error: Wait, Flush and Write wait for it, so call them where somebody may give up, as package live does.
+// A store that does not answer, such as a disk that is gone, is no error: Wait, Flush and Write wait for it. Call them where the caller may give up, as package live does.
 // Close gives up after 10 s without an answer (TestCloseOfASilentStore).
 //
-// A file that is removed or replaced while it is written, as by who tidies /tmp, is an error of the next Wait, since the next process would not find what is in it.
+// If a file is removed or replaced while it is written, for example by a job that tidies /tmp, the next Wait returns an error, since the next process would not find what is in it.
 // With Retry it is written anew (TestRemovedFile).
 package journal

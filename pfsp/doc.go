@@ -133,11 +133,11 @@
 // The factor is the mean time of finished tasks in relation to what was expected, in the place
 // of eqs. (1) and (2). w and v change by the same amount (eqs. 11 to 17), so that the phase
 // keeps its age, but v does not fall below 0. For a late phase v is 0. If its work turns out to
-// be more, it is in V again with as much as it grows by.
+// be more, it enters V again with the difference.
 //
 // A phase may have attained as much as it was expected to need, and still have tasks to start.
-// It is not served for having little left. When its turn comes, the work that it has left is
-// first taken to be as much as it has attained.
+// Its remaining work is unknown then, and not small. So before it is served, that work is set to what it has
+// attained.
 //
 // Until a task has finished, reports on the progress of running attempts serve the same purpose
 // for tasks without an estimate.
