@@ -8,11 +8,15 @@
 //	go run ./bars -sojourn /tmp/sojourn -data FOLDER -quick         the same, on the first 1,500 jobs of the small traces
 //	go run ./bars -sojourn /tmp/sojourn -tables unlike              the same on loads that are made up, without any trace
 //	go run ./bars -data FOLDER -quick -tables rules                 the default policy without one of its rules
+//	go run ./bars -sojourn /tmp/sojourn -tables cells -trace jobs.jsonl@100x1   a trace of your own
 //	go run ./bars -data FOLDER -users -policy fair:inner=default -tables cells -traces kth,nasa,wagap   each user is a pool
 //
 // A cell is a trace at a load, with what is told of sizes. Its numbers are those under the policy over those under
 // fair:ties=arrival: the mean, median and 90th percentile of the sojourn time, the mean and the 99th percentile of
 // the slowdown. Traces that are not in the folder are left out.
+//
+// A trace of your own is a workload, as sojourn convert writes it, and its cluster. Estimates in it, as --requested-time gives them, are
+// what is requested, and are left out where something else is told. Its pools count with -users.
 package main
 
 import (
@@ -29,6 +33,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sojourn-sched/sojourn/research/sim"
+	workloads "github.com/sojourn-sched/sojourn/research/trace"
 )
 
 // A trace is a file, how to read it, and the cluster that it runs on.
@@ -37,6 +44,7 @@ type trace struct {
 	convert             []string                    // arguments of sojourn convert; none if it is a workload already
 	requested           bool                        // users said how long their jobs may run
 	large               bool                        // left out by -quick
+	own                 bool                        // a workload of the user, with pools and requested times; the file is a path
 	made                func(requested bool) []byte // a workload that is made up, in place of the file
 }
 
@@ -92,6 +100,7 @@ type bars struct {
 	loads, told                []string
 	extra                      []string // arguments of sojourn compare
 	quick, users               bool
+	own                        []trace           // in place of those in data
 	files                      map[string]string // workloads that were converted
 	fairs                      map[string]*result
 }
@@ -105,6 +114,7 @@ func main() {
 	flag.BoolVar(&b.quick, "quick", false, "only the first 1,500 jobs of the small traces, and only cells")
 	flag.BoolVar(&b.users, "users", false, "each user is a pool")
 	flag.StringVar(&b.only, "traces", "", "only these `traces` or loads, between commas")
+	flag.Func("trace", "a trace of your own, `FILE@CLUSTER`, in place of those in the folder; may be given several times", b.add)
 	loads := flag.String("loads", "recorded,0.7,0.9,1.1", "the `loads`")
 	told := flag.String("told", "exact,none,requested,lognormal:1,lognormal:2", "what is told of sizes")
 	args := flag.String("args", "", "further `arguments` of sojourn compare for cells, such as --gangs")
@@ -186,7 +196,34 @@ func (b *bars) cells(w io.Writer) error {
 		}
 	}
 	fmt.Fprintf(w, "\n%d of %d figures are above %v; %d of them are a 90th percentile of at most 1.05.\n", worse, 5*len(list), bar, tails)
+	costs(w, list)
 	return nil
+}
+
+// metrics are the names of the figures of a cell.
+var metrics = []string{"mean", "median", "p90", "slowdown, mean", "slowdown, p99"}
+
+// costs prints how many figures with told sizes are more than 5 % above those with nothing told.
+func costs(w io.Writer, list []cell) {
+	all, above, greatest, where := 0, 0, 0.0, ""
+	for _, c := range list {
+		i := slices.IndexFunc(list, func(o cell) bool { return o.trace == c.trace && o.load == c.load && o.told == "none" })
+		if i < 0 || c.told == "none" {
+			continue
+		}
+		for k, x := range c.of {
+			over := x / list[i].of[k]
+			if all++; over > 1.05 {
+				above++
+			}
+			if over > greatest {
+				greatest, where = over, fmt.Sprintf("%s, %s, %s, load %s", metrics[k], c.trace, c.told, c.load)
+			}
+		}
+	}
+	if all > 0 {
+		fmt.Fprintf(w, "%d of %d figures with told sizes are more than 5 %% above those with nothing told; the greatest is %.2f times as much: %s.\n", above, all, greatest, where)
+	}
 }
 
 // measure returns the cells, and tells of each as it comes.
@@ -237,8 +274,88 @@ func means(list []cell) (text []string) {
 	return text
 }
 
+// add adds a trace of the user.
+func (b *bars) add(text string) error {
+	i := strings.LastIndex(text, "@")
+	if i <= 0 || i == len(text)-1 {
+		return fmt.Errorf("want FILE@CLUSTER, such as jobs.jsonl@100x1")
+	}
+	t := trace{file: text[:i], cluster: text[i+1:], own: true}
+	t.name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(t.file), ".gz"), ".jsonl")
+	if slices.ContainsFunc(b.own, func(o trace) bool { return o.name == t.name }) {
+		return fmt.Errorf("two traces are named %s", t.name)
+	}
+	_, err := b.read(t, func(j *sim.Job) {
+		for _, p := range j.Phases {
+			t.requested = t.requested || p.Estimate > 0 || p.Estimates != nil
+		}
+	})
+	b.own = append(b.own, t)
+	return err
+}
+
+// read returns a workload of the user, after a change of each job.
+func (b *bars) read(t trace, change func(*sim.Job)) ([]byte, error) {
+	f, err := os.Open(t.file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var text bytes.Buffer
+	err = workloads.Write(&text, func(yield func(*sim.Job, error) bool) {
+		for j, err := range workloads.Read(f, workloads.ReadOptions{}) {
+			if err == nil {
+				change(j)
+			}
+			if !yield(j, err) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.file, err)
+	}
+	return text.Bytes(), nil
+}
+
+// plain returns a workload of the user without pools, unless these count, and without what is requested, unless that is told.
+func (b *bars) plain(t trace, requested bool) ([]byte, error) {
+	return b.read(t, func(j *sim.Job) {
+		if !b.users {
+			j.Pool = ""
+		}
+		for i := range j.Phases {
+			if p := &j.Phases[i]; !requested {
+				p.Estimate, p.Estimates = 0, nil
+			}
+		}
+	})
+}
+
+// converted returns a trace as a workload, without pools, unless these count.
+func (b *bars) converted(t trace, requested bool) ([]byte, error) {
+	args := append([]string{"convert"}, t.convert...)
+	if requested {
+		args = append(args, "--requested-time")
+	}
+	if b.users {
+		args = append(args, "--pool", "user")
+	}
+	text, err := b.output(append(args, filepath.Join(b.data, t.file))...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.name, err)
+	}
+	if !b.users {
+		text = pools.ReplaceAll(text, nil)
+	}
+	return text, nil
+}
+
 // traces returns the traces that are asked for and there.
 func (b *bars) traces(names ...string) (list []trace) {
+	if b.own != nil {
+		return b.own
+	}
 	for _, t := range traces {
 		if b.quick && t.large || !b.asked(t.name) || names != nil && !slices.Contains(names, t.name) {
 			continue
@@ -267,23 +384,17 @@ func (b *bars) workload(t trace, requested bool) (string, error) {
 		b.files[name] = name
 		return name, os.WriteFile(name, t.made(requested), 0o600)
 	}
-	if len(t.convert) == 0 {
+	if len(t.convert) == 0 && !t.own {
 		b.files[name] = filepath.Join(b.data, t.file)
 		return b.files[name], nil
 	}
-	args := append([]string{"convert"}, t.convert...)
-	if requested {
-		args = append(args, "--requested-time")
+	read := b.converted
+	if t.own {
+		read = b.plain
 	}
-	if b.users {
-		args = append(args, "--pool", "user")
-	}
-	text, err := b.output(append(args, filepath.Join(b.data, t.file))...)
+	text, err := read(t, requested)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", t.name, err)
-	}
-	if !b.users {
-		text = pools.ReplaceAll(text, nil)
+		return "", err
 	}
 	if lines := bytes.SplitAfter(text, []byte("\n")); b.quick && len(lines) > 1500 {
 		text = bytes.Join(lines[:1500], nil)

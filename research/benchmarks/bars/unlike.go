@@ -186,7 +186,7 @@ func (b *bars) unlike(w io.Writer) error {
 		}
 		above, all = above+sum, all+figures
 		row(w, l.name, fmt.Sprintf("%d of %d", sum, figures), fmt.Sprintf("%d, %d, %d, %d, %d", n[0], n[1], n[2], n[3], n[4]),
-			fmt.Sprintf("%s %.2f", []string{"mean", "median", "p90", "slowdown, mean", "slowdown, p99"}[metric], worst.of[metric]), worst.told, worst.load)
+			fmt.Sprintf("%s %.2f", metrics[metric], worst.of[metric]), worst.told, worst.load)
 	}
 	if all == 0 {
 		return fmt.Errorf("no load is named %s", b.only)
