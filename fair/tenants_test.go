@@ -510,18 +510,22 @@ func TestPoolsThatComeAndGoLetOthersPass(t *testing.T) {
 	}
 }
 
-// A pool that leaves with its last task and comes again has what it had: it gets half.
+// A pool that leaves with its last task and comes again has what it had: it gets half, however long its tasks are.
 func TestPoolThatLeavesKeepsItsDebt(t *testing.T) {
-	s := newSite(t, 1, fair.Options{})
-	s.arrive(1<<20, customer{pool: "stays", length: always(time.Second)})
-	for i := range 1000 {
-		s.until(time.Duration(i) * 500 * time.Millisecond)
-		if s.waiting("comes") == 0 {
-			s.arrive(1, customer{pool: "comes", length: always(time.Second)})
+	for _, length := range []time.Duration{time.Second, 10 * time.Second} {
+		s := newSite(t, 1, fair.Options{})
+		s.arrive(1<<20, customer{pool: "stays", length: always(time.Second)})
+		times := 0
+		for i := range 1000 {
+			s.until(time.Duration(i) * 500 * time.Millisecond)
+			if s.got["comes"] == time.Duration(times)*length { // all its tasks have ended
+				s.arrive(1, customer{pool: "comes", length: always(length)})
+				times++
+			}
 		}
-	}
-	if a, b := s.got["stays"], s.got["comes"]; a < 240*time.Second || b > 260*time.Second {
-		t.Errorf("the pool that stays had %v and the other one %v, want half each", a, b)
+		if a, b := s.got["stays"], s.got["comes"]; a < 240*time.Second || b > 260*time.Second {
+			t.Errorf("tasks of %v: the pool that stays had %v and the other one %v, which came %d times, want half each", length, a, b, times)
+		}
 	}
 }
 
@@ -753,21 +757,6 @@ func TestInstantLeavesAPoolWhereItStood(t *testing.T) {
 			}
 		})
 	}
-}
-
-// waiting counts the jobs of a pool that have come and not started.
-func (s *site) waiting(pool string) (n int) {
-	for _, c := range s.jobs {
-		if c.pool == pool {
-			n++
-		}
-	}
-	for _, started := range s.log {
-		if started == pool {
-			n--
-		}
-	}
-	return n
 }
 
 // A pool that is behind others and loses its only attempt is served next: it stands where it stood before that started.
