@@ -162,6 +162,9 @@ func (p *Policy) report(ev *sojourn.Event, c ledger.Change[jobData]) (changed ch
 			if ph.told {
 				j.Data.own.votes++
 				j.Data.own.off += log(took) - log(told)
+				if j.Data.own.votes == 1 {
+					p.measure(j)
+				}
 				for i := range j.Data.sides {
 					j.Data.sides[i].correct(p.stats.of(j.Side(i).Class()).corrects(j))
 				}

@@ -225,7 +225,7 @@ func (o *oracle) left(j *oracleJob, ph *oraclePhase, byAge bool) float64 {
 	if used {
 		told = math.Floor(all / float64(ph.spec.Tasks))
 		tasks, sampled, prior = undone, ph.sampled, told
-		if ph.samples > 0 && b.useRatio && n != nil && len(n.ratios) > 0 {
+		if !ph.fresh && b.useRatio && n != nil && len(n.ratios) > 0 {
 			prior = min(prior*math.Exp2(fading(n.ratios)), math.MaxInt64) // no task is thought to take longer than a Duration can say
 		}
 	}
@@ -329,7 +329,8 @@ func (o *oracle) file(j *oracleJob, ph *oraclePhase) {
 		if x == ph || ph == nil {
 			o.correct(j, x.spec.Class)
 			used, _ := o.trusted(x)
-			x.work, x.fresh = o.left(j, x, false), used && x.samples == 0
+			x.fresh = used && x.samples == 0 && len(j.ratios) > 0
+			x.work = o.left(j, x, false)
 			if old := o.left(j, x, true); x.samples == 0 && x.running() > 0 && old > j.filed(x) {
 				x.work, x.fresh = old, false
 			}
@@ -599,6 +600,9 @@ func (t *trial) end(s *oracleSlot, kind sojourn.EventKind) {
 			j.ratios = append(j.ratios, math.Log2(max(float64(took), 1)/told))
 			for _, x := range j.phases {
 				t.o.correct(j, x.spec.Class)
+				if len(j.ratios) == 1 {
+					t.o.file(j, x)
+				}
 			}
 		}
 		if ph.samples == 1 {

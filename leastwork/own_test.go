@@ -26,6 +26,7 @@ func TestFinishedPhasesCorrectTheEstimatesOfOthers(t *testing.T) {
 		{"two phases", []time.Duration{s / 10, s / 10}, 0, 0, 10},
 		{"two phases that differ", []time.Duration{s, 10_000 * s}, 0, 0, 1000},
 		{"in another class", []time.Duration{s}, 0, 1, 100},
+		{"two phases, in another class", []time.Duration{s / 10, s / 10}, 0, 1, 10},
 		{"good estimates", []time.Duration{100 * s}, 0, 0, 1000},
 		{"revised", []time.Duration{s}, 60 * s, 0, 600},
 		{"revised, as before", []time.Duration{s}, 100 * s, 0, 100},

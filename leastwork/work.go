@@ -69,7 +69,7 @@ type phase struct {
 	bucket uint8 // of the longest one
 	used   bool  // what is told was used when the phase was filed last
 	doubt  doubt // in told times, then
-	fresh  bool  // what is filed comes from estimates alone, which are used
+	fresh  bool  // what is filed comes from estimates alone, which other phases of the job correct
 
 	// Finished attempts have been as many as those that ran on, at the end of one. Before, they are the
 	// shortest of those that began together, and do not tell how long the others take.
@@ -212,7 +212,7 @@ func (p *Policy) file(j *ledger.Job[jobData], i int) {
 	ph := &j.Data.phases[i]
 	b := p.stats.of(j.Spec().Phases[i].Class)
 	ph.doubt, ph.used = b.trusts(ph)
-	ph.fresh = ph.used && ph.samples == 0
+	ph.fresh = ph.used && ph.samples == 0 && j.Data.own.votes > 0
 	prior := ph.each
 	switch {
 	case !ph.used:
