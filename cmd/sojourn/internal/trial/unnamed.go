@@ -61,13 +61,20 @@ func listed(names []string) string {
 		case i > 0:
 			b.WriteString(", ")
 		}
+		if name == "" {
+			b.WriteString("no pool")
+			continue
+		}
 		fmt.Fprintf(&b, "%q", name)
 	}
 	return b.String()
 }
 
-// around reports whether a path, in which "*" is any name, is that of a pool or of one around it.
+// around reports whether a path, in which "*" is any name, is that of a pool or of one around it, as the root is.
 func around(path, pool string) bool {
+	if path == "" {
+		return true
+	}
 	for {
 		want, more, deeper := strings.Cut(path, "/")
 		name, below, nested := strings.Cut(pool, "/")
