@@ -8,7 +8,7 @@
 //	go run ./bars -sojourn /tmp/sojourn -data FOLDER -quick         the same, on the first 1,500 jobs of the small traces
 //	go run ./bars -sojourn /tmp/sojourn -tables unlike              the same on loads that are made up, without any trace
 //	go run ./bars -data FOLDER -quick -tables rules                 the default policy without one of its rules
-//	go run ./bars -sojourn /tmp/sojourn -tables cells -trace jobs.jsonl@100x1   a trace of your own
+//	go run ./bars -sojourn /tmp/sojourn -trace jobs.jsonl@100x1     cells of a trace of your own
 //	go run ./bars -data FOLDER -users -policy fair:inner=default -tables cells -traces kth,nasa,wagap   each user is a pool
 //
 // A cell is a trace at a load, with what is told of sizes. Its numbers are those under the policy over those under
@@ -121,10 +121,13 @@ func main() {
 	names := flag.String("tables", "", "only these `tables`, between commas: "+strings.Join(tableNames(), ", "))
 	flag.Parse()
 	b.loads, b.told, b.extra = strings.Split(*loads, ","), strings.Split(*told, ","), strings.Fields(*args)
-	if *names == "" && b.quick {
+	if *names == "" && (b.quick || b.own != nil) {
 		*names = "cells"
 	}
-	var err error
+	err := b.check(*names)
+	if err != nil {
+		log.Fatal(err)
+	}
 	if b.dir, err = os.MkdirTemp("", "bars"); err != nil {
 		log.Fatal(err)
 	}
@@ -133,6 +136,28 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// check looks for names that nothing has.
+func (b *bars) check(tables string) error {
+	there := []string{}
+	for _, t := range traces {
+		there = append(there, t.name)
+	}
+	for _, l := range loads {
+		there = append(there, l.name)
+	}
+	for _, names := range []struct {
+		what, asked string
+		there       []string
+	}{{"table", tables, tableNames()}, {"trace or load", b.only, there}} {
+		for name := range strings.SplitSeq(names.asked, ",") {
+			if names.asked != "" && !slices.Contains(names.there, name) {
+				return fmt.Errorf("no %s is named %q: there are %s", names.what, name, strings.Join(names.there, ", "))
+			}
+		}
+	}
+	return nil
 }
 
 // row writes a row of a table.

@@ -21,6 +21,22 @@ func TestNoTraces(t *testing.T) {
 	}
 }
 
+// A name that nothing has is an error.
+func TestNames(t *testing.T) {
+	for _, test := range []struct{ tables, only, want string }{
+		{"", "", ""},
+		{"cells,unlike", "kth,night", ""},
+		{"cell", "", `no table is named "cell"`},
+		{"cells,", "", `no table is named ""`},
+		{"cells", "kth,hth", `no trace or load is named "hth"`},
+	} {
+		err := (&bars{only: test.only}).check(test.tables)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
+			t.Errorf("tables %q, traces %q: %v, want %q", test.tables, test.only, err, test.want)
+		}
+	}
+}
+
 // The loads that are made up are workloads, the same at each call, and two draws differ.
 func TestMadeUpLoads(t *testing.T) {
 	for _, l := range loads {
