@@ -71,7 +71,7 @@ const marker sojourn.NodeID = math.MaxUint32
 // returned. It is an error, which wraps [ErrInUse], if the policy is not free: another pool has it, it was restored from a
 // snapshot of one that a pool had, it knows jobs or slots, or its time is ahead of Options.Now.
 //
-// If the policy is durable, the pool goes on with its jobs: see the package comment. If another process has them, the pool is a standby: see
+// If the policy is durable, as a journal.Journal is, the pool goes on with its jobs: see the package comment. If another process has them, the pool is a standby: see
 // [ErrStandby]. A durable policy that a guard such as [sojourn.Locked] hides is an error.
 func New(p sojourn.Policy, o Options) (*Pool, error) {
 	if err := o.Validate(); err != nil {
