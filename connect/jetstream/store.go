@@ -38,6 +38,7 @@ type store struct {
 	behind   bool          // more messages were in the stream when the last one came, and those between may be purged
 	unsure   bool          // a message may be in the stream that is not in the book
 	guessed  uint64        // the first message that skip has passed over; 0: none
+	gap      bool          // messages were purged before they came, and one may have said that a segment is removed
 	lost     error         // another one leads, or it is closed
 	told     func(error)   // of that
 	deaf     bool          // it does not lead any more, and does not follow yet
@@ -100,6 +101,7 @@ func (s *store) follow(ctx context.Context) error {
 	}
 	s.messages, s.heard = messages, time.Now()
 	if !waits {
+		s.gap = s.gap || state.LastSeq > s.book.last
 		s.book.last = max(s.book.last, state.LastSeq)
 		close(caught)
 	}
@@ -140,6 +142,7 @@ func (s *store) hears(m message, pending uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.behind = pending > 0 && !s.leads; !s.leads && m.seq > s.book.last {
+		s.gap = s.gap || m.seq > s.book.last+1
 		s.enter(m)
 	}
 }
@@ -275,7 +278,7 @@ func (s *store) skip() {
 		if s.guessed == 0 {
 			s.guessed = s.book.last + 1
 		}
-		s.book.last = state.LastSeq
+		s.book.last, s.gap = state.LastSeq, true
 	}
 }
 
@@ -433,7 +436,39 @@ func (s *store) Segments() ([]uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hear()
+	if s.gap {
+		s.forget()
+	}
 	return slices.Sorted(maps.Keys(s.book.segments)), nil
+}
+
+// forget forgets the segments of which no message is left: a beat takes the place of the message that removes a segment, and who is late never hears of
+// it. If no server can say now, it is asked the next time. The lock is held.
+func (s *store) forget() {
+	if !s.conn.IsConnected() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	stream, err := s.api.Stream(ctx, "SOJOURN_"+s.name)
+	if err != nil {
+		return
+	}
+	info, err := stream.Info(ctx, js.WithSubjectFilter(s.prefix+">"))
+	if err != nil {
+		return
+	}
+	s.gap = false
+	for n, c := range s.book.segments { //sojourn:unordered each by itself
+		switch {
+		case info.State.Subjects[s.prefix+strconv.FormatUint(n, 10)] > 0:
+		case c.last > info.State.LastSeq: // this server does not know of it yet
+			s.gap = true
+		default:
+			delete(s.book.segments, n)
+			delete(s.book.groups, n)
+		}
+	}
 }
 
 func (s *store) content(segment uint64) (content, error) {

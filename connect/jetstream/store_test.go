@@ -112,6 +112,40 @@ func bytesOf(rng *rand.Rand, n int) []byte {
 	return b
 }
 
+// Who was away while a segment was removed knows that it is gone, though a beat has taken the place of the message that said so.
+func TestRemovedWhileAway(t *testing.T) {
+	e := newEngine(t)
+	s := e.open(t, Options{})
+	lead(t, s)
+	for n := range uint64(3) {
+		if err := s.Create(n+1, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reader := e.open(t, Options{})
+	reader.messages.Stop()
+	if err := s.Remove(2); err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	err := s.write(s.says(kindBeat), "lead", nil, patience)
+	s.mu.Unlock()
+	if err := errors.Join(err, reader.follow(bg)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := must(reader.Segments()), []uint64{1, 3}; !slices.Equal(got, want) {
+		t.Errorf("segments %d, want %d", got, want)
+	}
+	if _, err := reader.ReadAt(2, make([]byte, 1), 0); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a segment that was removed: %v", err)
+	}
+	reader.mu.Lock()
+	defer reader.mu.Unlock()
+	if reader.gap {
+		t.Error("the server is asked again")
+	}
+}
+
 // A store does what a map of byte strings does, whatever the lengths, and so does the next one, and one that follows and reads the ends.
 func TestStore(t *testing.T) {
 	e := newEngine(t)
