@@ -288,6 +288,9 @@ func TestLargeTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	letGo(t, q, "small")
+	if tasks, err := q.Tasks(ctx); err != nil || len(tasks) != 2 { // the gate lets go what it has heard of
+		t.Fatalf("tasks %v, error %v, want both", tasks, err)
+	}
 	if err := q.Release(ctx, "large"); !errors.Is(err, gate.ErrGone) {
 		t.Errorf("error %v of a release of what is too large, want ErrGone", err)
 	}
