@@ -1,12 +1,13 @@
 package leastwork_test
 
 import (
+	"log/slog"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/leastwork"
 )
 
 // What the first task of a phase shows of the estimates of its job holds for the other phases, half of the octaves after one phase
@@ -32,17 +33,7 @@ func TestFinishedPhasesCorrectTheEstimatesOfOthers(t *testing.T) {
 		{"revised, as before", []time.Duration{s}, 100 * s, 0, 100},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p, err := leastwork.New(leastwork.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			now := sojourn.Time(0)
-			observe := func(ev sojourn.Event) {
-				ev.At = now
-				if err := p.Observe(ev); err != nil {
-					t.Fatalf("Observe(%v) = %v", ev, err)
-				}
-			}
+			w := newWide(t, 1)
 			job := func(estimate time.Duration) *sojourn.Job {
 				j := &sojourn.Job{ID: 1}
 				for range test.took {
@@ -51,21 +42,19 @@ func TestFinishedPhasesCorrectTheEstimatesOfOthers(t *testing.T) {
 				j.Phases = append(j.Phases, sojourn.Phase{Tasks: 10, Estimate: estimate, Class: test.class})
 				return j
 			}
-			observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1}})
-			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job(100 * s)})
+			w.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job(100 * s)})
 			for _, took := range test.took {
-				a := start(t, p)
-				now = now.Add(took)
-				observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: 1}})
+				a := w.offer()[0]
+				w.now = w.now.Add(took)
+				w.finish(a)
 			}
 			if test.revise > 0 {
-				observe(sojourn.Event{Kind: sojourn.JobRevised, Job: job(test.revise)})
+				w.observe(sojourn.Event{Kind: sojourn.JobRevised, Job: job(test.revise)})
 			}
-			attrs, _ := p.Explain(1)
-			for _, a := range attrs {
-				if a.Key == "work" && math.Abs(a.Value.Float64()/test.want-1) > 1e-4 {
-					t.Errorf("work %v, want %v", a.Value, test.want)
-				}
+			attrs, _ := w.p.(sojourn.Explainer).Explain(1)
+			i := slices.IndexFunc(attrs, func(a slog.Attr) bool { return a.Key == "work" })
+			if work := attrs[i].Value.Float64(); math.Abs(work/test.want-1) > 1e-4 {
+				t.Errorf("work %v, want %v", work, test.want)
 			}
 		})
 	}

@@ -201,7 +201,9 @@ func (p *Policy) remeasure(j *ledger.Job[jobData], i int) {
 	ph, side := &j.Data.phases[i], &j.Data.sides[j.Phase(i).Side()]
 	sum := side.filedIn(ph)
 	*sum = sum.Sub(ph.filed)
-	side.correct(p.stats.of(j.Spec().Phases[i].Class).corrects(j))
+	if j.Data.own.votes > 0 {
+		side.correct(p.stats.of(j.Spec().Phases[i].Class).corrects(j))
+	}
 	p.file(j, i)
 	sum = side.filedIn(ph)
 	*sum = sum.Add(ph.filed)
