@@ -143,7 +143,7 @@ func (k *places) nextWait() (next sojourn.Time, any bool) {
 }
 
 // count records the slot time of a task that has finished, if it was near its input.
-func (k *places) count(ev *sojourn.Event, c ledger.Change[member]) {
+func (k *places) count(ev *sojourn.Event, c *ledger.Change[member]) {
 	if w := waitOf(c.Job, c.Job.SideOf(c.Slot.Class)); w != nil && k.index.Near(c.Job, ev.Task, c.Slot) {
 		w.Used(ev.At.Sub(c.Start))
 	}

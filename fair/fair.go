@@ -119,7 +119,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	}
 	c := p.ledger.Apply(&ev)
 	if p.index != nil {
-		p.index.Update(&ev, c)
+		p.index.Update(&ev, &c)
 	}
 	if aboutNode {
 		p.tellNode(&ev, rack)
@@ -128,7 +128,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	}
 	switch {
 	case c.Job != nil:
-		p.account(&ev, c, to)
+		p.account(&ev, &c, to)
 	case ev.Kind == sojourn.PoolChanged:
 		p.change(ev.Pool)
 	}
@@ -175,7 +175,7 @@ func (p *Policy) prepare(ev *sojourn.Event) (to *guest, err error) {
 
 // account updates the data about a job after an event was applied, and the places of the
 // job and its pools.
-func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) {
+func (p *Policy) account(ev *sojourn.Event, c *ledger.Change[member], to *guest) {
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted:
 		n := p.join(c.Job)
@@ -223,21 +223,21 @@ func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) 
 }
 
 // Assign implements [sojourn.Policy].
-func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+func (p *Policy) Assign(id sojourn.SlotID) (a sojourn.Assignment, ok bool) {
 	s := p.ledger.Free(id)
 	if len(p.inner) > 0 || p.choosy {
 		return p.assignByOffer(s)
 	}
 	n, j := p.firstAt(s)
 	if n == nil {
-		return sojourn.Assignment{}, false
+		return a, false
 	}
 	side := j.SideOf(s.Class)
 	if p.index != nil && !p.index.Empty() {
 		pick, phase, _ := p.pick(j, side, s) // no job waits, so there is one
 		return p.start(j, side, phase, pick, id, true), true
 	}
-	a := p.ledger.Take(j, side, id)
+	a = p.ledger.Take(j, side, id)
 	p.assigned(j, side, a)
 	return a, true
 }

@@ -113,7 +113,7 @@ func (t *tree) expected(j *job, n *pool, c sojourn.Class, task sojourn.TaskID) u
 // price is called before the first end is settled that tells of a cost. From then on accounts are in the unit of costs: all
 // pools are level again, since what they have had was time, and what runs is charged with what this attempt has cost. How
 // long it has held its slots says nothing any more.
-func (t *tree) price(ev *sojourn.Event, ch ledger.Change[member]) {
+func (t *tree) price(ev *sojourn.Event, ch *ledger.Change[member]) {
 	t.priced = true
 	t.each(func(n *pool) {
 		for i := range n.classes {
@@ -287,7 +287,7 @@ func (t *tree) effective(n *pool, c sojourn.Class) sfq.Tag {
 
 // settle corrects the charge of an attempt that an event ends, or takes it back. due is what the job is
 // charged now; false if nothing is. spent is what the attempt has cost.
-func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], spent time.Duration, due uint64, ok bool) {
+func (t *tree) settle(ev *sojourn.Event, ch *ledger.Change[member], spent time.Duration, due uint64, ok bool) {
 	c, cost := ch.Slot.Class, t.charges.of(ch.Slot.ID)
 	at, places := t.counted(c), t.placesOf(c)
 	due = times(due, places)

@@ -364,7 +364,7 @@ func (t *tree) started(j *job, c sojourn.Class, task sojourn.TaskID, slot sojour
 
 // ended counts an attempt that an event ends, at a task of a job and its pools: see package
 // internal/charge. What is not charged is taken back.
-func (t *tree) ended(ev *sojourn.Event, ch ledger.Change[member]) {
+func (t *tree) ended(ev *sojourn.Event, ch *ledger.Change[member]) {
 	j, c := ch.Job, ch.Slot.Class
 	d := sideOf(j, j.SideOf(c))
 	if ev.Cost != 0 && !t.priced && t.order == Service && !charge.Lost(ev) {

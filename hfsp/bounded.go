@@ -144,11 +144,8 @@ func (p *Policy) completed(it *vqueue.Item[*phase], _ sojourn.Time) {
 	}
 }
 
-// settle brings up to date which phases of a job are shown, after an attempt has started or ended.
+// settle brings up to date which phases of a bounded job are shown, after an attempt has started or ended.
 func (p *Policy) settle(j *job) {
-	if j == nil || !j.Bounded() {
-		return
-	}
 	for _, b := range j.Data.bounds {
 		if b != nil {
 			b.settle(j.Room())

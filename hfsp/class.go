@@ -55,12 +55,11 @@ func (c *class) resize(slots int) (turned bool) {
 	return shut != c.gate.shut()
 }
 
-// file files a phase among those that have something to start, if it has.
+// file files a phase, which was withdrawn, among those that have something to start, if it has.
 func (c *class) file(ph *phase, now sojourn.Time) {
 	if c.reserve != nil {
 		c.aging.SetLevel(ph.item, reserve.LevelUnknown(ph.tasks.Running()))
 	}
-	ph.withdraw()
 	may, b := ph.may(), ph.bound()
 	if b == nil {
 		c.serve(ph, may)
@@ -78,7 +77,7 @@ func (c *class) file(ph *phase, now sojourn.Time) {
 		}
 		b.settle(ph.job.Room())
 	}
-	if !ph.startable() {
+	if !may || ph.job.Room() == 0 {
 		ph.wait.Stop(now)
 	}
 }

@@ -137,6 +137,7 @@ func (p *Policy) assignNear(s sojourn.Slot) (a sojourn.Assignment, ok bool) {
 		}
 	}
 	for _, ph := range passed {
+		ph.withdraw()
 		c.file(ph, p.ledger.Now())
 		if ok && ph.startable() && ph != forced { // it may be held back since then
 			ph.wait.Start(p.ledger.Now())

@@ -110,9 +110,12 @@ func (ph *phase) descends() bool {
 // hasInput reports whether an attempt at a phase works, by what the policy knows,
 // and does not wait for the phase before, or for those that it needs.
 func (ph *phase) hasInput() bool {
+	if ph.index == 0 {
+		return true
+	}
 	if needs := ph.spec().Needs; needs != nil {
 		return !slices.ContainsFunc(needs, func(k int) bool { return ph.job.Phase(k).Done() < ph.job.Spec().Phases[k].Tasks })
 	}
-	return ph.index == 0 || ph.spec().After == sojourn.NoBarrier ||
+	return ph.spec().After == sojourn.NoBarrier ||
 		ph.job.Phase(ph.index-1).Done() == ph.job.Spec().Phases[ph.index-1].Tasks
 }

@@ -154,10 +154,10 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		tasks = p.ledger.Job(ev.Job.ID).Spec().Phases
 	}
 	c := p.ledger.Apply(&ev)
-	p.index.Update(&ev, c)
+	p.index.Update(&ev, &c)
 	if c.SlotGone || ev.Kind == sojourn.SlotAdded {
 		if of := p.class(c.Slot.Class); of.resize(p.ledger.Capacity(c.Slot.Class)) {
-			p.touch(of.gate.waiting...)
+			p.touchWaiting(of)
 		}
 	}
 	switch ev.Kind {
@@ -195,10 +195,12 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		}
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.TaskAdopted, sojourn.TaskProgress,
 		sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.OutputLost:
-		p.observeTask(&ev, c)
+		p.observeTask(&ev, &c)
 	}
 	p.sync(ev.At)
-	p.settle(c.Job)
+	if c.Job != nil && c.Job.Bounded() {
+		p.settle(c.Job)
+	}
 	if c.Ended && !c.Job.Cancelled() {
 		for i := range c.Job.Data.ran {
 			if tasks, service := c.Job.Data.ran[i].total(); tasks > 0 {
@@ -210,7 +212,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 }
 
 // observeTask takes over an event about a task. The phase may have left, or not entered.
-func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
+func (p *Policy) observeTask(ev *sojourn.Event, c *ledger.Change[data]) {
 	j, i := c.Job, int(ev.Task.Phase)
 	ph := j.Data.phases[i]
 	switch ev.Kind {
@@ -273,7 +275,7 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 
 // service returns how long an attempt ran that has ended: what was measured, or else
 // since it was started.
-func service(ev *sojourn.Event, c ledger.Change[data]) time.Duration {
+func service(ev *sojourn.Event, c *ledger.Change[data]) time.Duration {
 	if ev.Service > 0 {
 		return ev.Service
 	}
@@ -288,7 +290,9 @@ func service(ev *sojourn.Event, c ledger.Change[data]) time.Duration {
 
 // pass lets time go on until at, before an event of that instant is applied.
 func (p *Policy) pass(at sojourn.Time) {
-	p.patience.count(p.classes, at)
+	if p.patience.any {
+		p.patience.count(p.classes, at)
+	}
 	reached := p.ledger.Now() // a timer of a restored policy may be for a moment before
 	for due := true; due; {
 		next, ok := p.timers.MinKey()
@@ -308,10 +312,10 @@ func (p *Policy) pass(at sojourn.Time) {
 }
 
 // Assign implements [sojourn.Policy].
-func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+func (p *Policy) Assign(id sojourn.SlotID) (a sojourn.Assignment, ok bool) {
 	s := p.ledger.Free(id)
 	if int(s.Class) >= len(p.classes) {
-		return sojourn.Assignment{}, false
+		return a, false
 	}
 	if p.patience.any {
 		return p.assignNear(s)
@@ -322,15 +326,16 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		ph, ok = c.overdue(false)
 	}
 	if !ok {
-		return sojourn.Assignment{}, false
+		return a, false
 	}
 	pick, _ := p.index.Find(ph.job, ph.index, s, sojourn.Remote)
-	return p.start(ph, pick, id, prior, true), true
+	a = p.start(ph, pick, id, prior, true)
+	return a, true
 }
 
 // start assigns a task of a phase. chosen says that the phase has chosen the place.
-func (p *Policy) start(ph *phase, pick locality.Pick, id sojourn.SlotID, prior, chosen bool) sojourn.Assignment {
-	a := p.index.Take(ph.job, ph.index, pick, id)
+func (p *Policy) start(ph *phase, pick locality.Pick, id sojourn.SlotID, prior, chosen bool) (a sojourn.Assignment) {
+	a = p.index.Take(ph.job, ph.index, pick, id)
 	if p.patience.any {
 		if chosen {
 			ph.wait.Launched(a, p.ledger.Now())
@@ -344,7 +349,9 @@ func (p *Policy) start(ph *phase, pick locality.Pick, id sojourn.SlotID, prior, 
 	p.began(ph, a.Task.Index, id, prior, 0)
 	p.touch(ph)
 	p.sync(p.ledger.Now())
-	p.settle(ph.job)
+	if ph.job.Bounded() {
+		p.settle(ph.job)
+	}
 	return a
 }
 

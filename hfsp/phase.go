@@ -128,12 +128,17 @@ func (p *Policy) update(j *job, i int) {
 
 // touch says that anything has changed of what decides how a phase is served: its tasks,
 // its samples, its size, or what the gate of its class makes of it.
-func (p *Policy) touch(phases ...*phase) {
-	for _, ph := range phases {
-		if !ph.dirty {
-			ph.dirty = true
-			p.dirty = append(p.dirty, ph)
-		}
+func (p *Policy) touch(ph *phase) {
+	if !ph.dirty {
+		ph.dirty = true
+		p.dirty = append(p.dirty, ph)
+	}
+}
+
+// touchWaiting touches the early phases of a class, when its gate has turned.
+func (p *Policy) touchWaiting(c *class) {
+	for _, ph := range c.gate.waiting {
+		p.touch(ph)
 	}
 }
 
@@ -158,7 +163,9 @@ func (p *Policy) sync(at sojourn.Time) {
 // it, when to look again, and where the phase stands in the queues of its class.
 func (p *Policy) derive(ph *phase, at sojourn.Time) {
 	c, running, hasInput := ph.class, ph.tasks.Running(), ph.hasInput()
-	ph.withdraw()
+	if ph.lined {
+		ph.withdraw()
+	}
 	if ph.stage == stageTraining {
 		if hasInput {
 			ph.samples.work(p.ledger.Now())
@@ -167,7 +174,7 @@ func (p *Policy) derive(ph *phase, at sojourn.Time) {
 		p.conclude(ph)
 	}
 	if (ph.early || !hasInput) && c.gate.count(ph, !hasInput, running) {
-		p.touch(c.gate.waiting...)
+		p.touchWaiting(c)
 	}
 	if ph.early || len(ph.samples) > 0 || p.timers.Contains(ph.handle) {
 		p.setTimer(ph, at)
@@ -272,7 +279,7 @@ func (p *Policy) leave(ph *phase) {
 	p.endTraining(ph)
 	p.targets.coverAll(ph)
 	if c.gate.count(ph, false, 0) {
-		p.touch(c.gate.waiting...)
+		p.touchWaiting(c)
 	}
 	p.timers.Remove(ph.handle)
 	c.training.queue.Remove(ph.handle)

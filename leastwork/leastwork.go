@@ -112,8 +112,9 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		p.measure(c.Job)
 	case sojourn.JobCancelled:
 	default:
-		changed = p.report(&ev, c)
-		p.remeasure(c.Job, int(ev.Task.Phase))
+		if changed = p.report(&ev, &c); !c.Ended {
+			p.remeasure(c.Job, int(ev.Task.Phase))
+		}
 	}
 	p.queue.File(&ev, c)
 	if ev.Kind == sojourn.TaskFinished {
@@ -138,7 +139,7 @@ func (p *Policy) enrol(j *ledger.Job[jobData], ago time.Duration) {
 
 // report takes in what has become of a task, and says for what the jobs of the class are to be judged
 // anew.
-func (p *Policy) report(ev *sojourn.Event, c ledger.Change[jobData]) (changed change) {
+func (p *Policy) report(ev *sojourn.Event, c *ledger.Change[jobData]) (changed change) {
 	j, i := c.Job, int(ev.Task.Phase)
 	ph, spec := &j.Data.phases[i], &j.Spec().Phases[i]
 	told := spec.EstimateOf(int(ev.Task.Index))
@@ -159,17 +160,11 @@ func (p *Policy) report(ev *sojourn.Event, c ledger.Change[jobData]) (changed ch
 		ph.sampled = ph.sampled.Add(wide.From64(uint64(told)))
 		if ph.samples == 1 {
 			b := p.stats.of(spec.Class)
-			if ph.told {
-				j.Data.own.votes++
-				j.Data.own.off += log(took) - log(told)
-				if j.Data.own.votes == 1 {
-					p.measure(j)
-				}
-				for i := range j.Data.sides {
-					j.Data.sides[i].correct(p.stats.of(j.Side(i).Class()).corrects(j))
-				}
-			} else {
+			switch {
+			case !ph.told:
 				told = 0
+			case !c.Ended:
+				p.correct(j, log(took)-log(told))
 			}
 			changed = b.vote(took, told, j.Spec().Name)
 		}
@@ -183,6 +178,18 @@ func (p *Policy) report(ev *sojourn.Event, c ledger.Change[jobData]) (changed ch
 		}
 	}
 	return changed
+}
+
+// correct takes in how much longer a task took than its estimate, the first one of its phase. It is told for the other phases.
+func (p *Policy) correct(j *ledger.Job[jobData], off octaves) {
+	j.Data.own.votes++
+	j.Data.own.off += off
+	if j.Data.own.votes == 1 {
+		p.measure(j)
+	}
+	for i := range j.Data.sides {
+		j.Data.sides[i].correct(p.stats.of(j.Side(i).Class()).corrects(j))
+	}
 }
 
 // measure computes the work of all phases of j.
@@ -290,13 +297,13 @@ func (p *Policy) wait(j *ledger.Job[jobData], side *ledger.Side) wide.Uint128 {
 	i := j.NextPhase(side)
 	ph, account := &j.Data.phases[i], j.Phase(i)
 	data := &j.Data.sides[account.Side()]
-	rest := *data
-	work := wide.Uint128{}
+	work := data.all()
 	if ph.grows(account) {
+		rest := *data
 		sum := rest.filedIn(ph)
-		*sum, work = sum.Sub(ph.filed), p.grown(j, i)
+		*sum = sum.Sub(ph.filed)
+		work = p.grown(j, i).AddCapped(rest.all())
 	}
-	work = work.AddCapped(rest.all())
 	spread := ph.samples == 0
 	if ph.used && ph.doubt < useless {
 		spread = ph.doubt == noisy

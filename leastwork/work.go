@@ -109,7 +109,12 @@ func (s *side) times(filed wide.Uint128) wide.Uint128 {
 }
 
 // all returns the work of all phases of a side, as filed.
-func (s *side) all() wide.Uint128 { return s.work.AddCapped(s.times(s.new)) }
+func (s *side) all() wide.Uint128 {
+	if s.new.IsZero() { // as it is for most
+		return s.work
+	}
+	return s.work.AddCapped(s.times(s.new))
+}
 
 // correct takes in how much longer tasks take than their estimates; by a factor of 2^30 at most.
 func (s *side) correct(by octaves) {

@@ -83,7 +83,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		told = p.ledger.Job(ev.Job.ID).Spec()
 	}
 	c := p.ledger.Apply(&ev)
-	p.inputs.Update(&ev, c)
+	p.inputs.Update(&ev, &c)
 	switch ev.Kind {
 	case sojourn.SlotAdded, sojourn.SlotRemoved:
 		p.setCapacity(c)
@@ -105,7 +105,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		if p.reserve != nil {
 			p.reserve.Ended(c.Slot)
 		}
-		p.end(&ev, c)
+		p.end(&ev, &c)
 		if c.SlotGone {
 			p.setCapacity(c)
 		}
@@ -212,7 +212,7 @@ func (p *Policy) revise(j *ledger.Job[data], told *sojourn.Job) {
 }
 
 // end takes an attempt off the account.
-func (p *Policy) end(ev *sojourn.Event, ch ledger.Change[data]) {
+func (p *Policy) end(ev *sojourn.Event, ch *ledger.Change[data]) {
 	i := int(ev.Task.Phase)
 	ph := &ch.Job.Data.phases[i]
 	prior := ph.prior(ph.spec(), ev.Task.Index)

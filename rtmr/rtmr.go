@@ -114,7 +114,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 func (p *Policy) apply(ev *sojourn.Event, d *data) {
 	_, restored := p.ledger.Attempt(ev.Slot.ID)
 	c := p.ledger.Apply(ev)
-	p.inputs.Update(ev, c)
+	p.inputs.Update(ev, &c)
 	j := c.Job
 	switch ev.Kind {
 	case sojourn.SlotAdded:

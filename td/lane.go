@@ -83,6 +83,7 @@ func compareRanks(a, b rank) int { return cmp.Or(cmp.Compare(a.amt, b.amt), cmp.
 // filed is the part of a lane's counts that comes from one job.
 type filed struct {
 	awake    bool // counted in startable
+	waits    bool // in waiting
 	teen     bool
 	short    bool
 	adult    bool
@@ -177,12 +178,13 @@ func (r *roster) file(j *job) {
 			l.startable--
 		}
 	}
-	if awake && d.status == waiting {
-		if !l.waiting.Contains(j.Handle()) {
+	if waits := awake && d.status == waiting; waits != d.waits {
+		d.waits = waits
+		if waits {
 			l.waiting.Set(j.Handle(), j.Seq())
+		} else {
+			l.waiting.Remove(j.Handle())
 		}
-	} else {
-		l.waiting.Remove(j.Handle())
 	}
 
 	l.demand -= d.demanded
@@ -225,14 +227,18 @@ func (r *roster) file(j *job) {
 // list now.
 func enter(list *[]*job, j *job, is, want bool) bool {
 	if is != want {
-		i, _ := slices.BinarySearchFunc(*list, j.Seq(), func(k *job, seq uint64) int { return cmp.Compare(k.Seq(), seq) })
-		if want {
-			*list = slices.Insert(*list, i, j)
-		} else {
-			*list = slices.Delete(*list, i, i+1)
-		}
+		relist(list, j, want)
 	}
 	return want
+}
+
+func relist(list *[]*job, j *job, want bool) {
+	i, _ := slices.BinarySearchFunc(*list, j.Seq(), func(k *job, seq uint64) int { return cmp.Compare(k.Seq(), seq) })
+	if want {
+		*list = slices.Insert(*list, i, j)
+	} else {
+		*list = slices.Delete(*list, i, i+1)
+	}
 }
 
 func (l *lane) setAnywhere(seat uint32, is bool) {
@@ -314,14 +320,8 @@ func (r *roster) update(l *lane) {
 func (r *roster) updateOnce(l *lane) bool {
 	slots := r.ledger.Capacity(l.class)
 	if j := l.infantile; j != nil {
-		demand := 0
-		if j.Data.awake {
-			demand = r.demand(j)
-			if r.full(l) {
-				return false
-			}
-		}
-		if l.senile()+l.demand+demand > slots { // Formula (3)
+		left := slots - l.senile() - l.demand
+		if left < 0 || j.Data.awake && (r.full(l) || left < r.demand(j)) { // Formula (3)
 			return false
 		}
 		to := adult

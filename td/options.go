@@ -177,7 +177,9 @@ func (s *settings) demand(spec *sojourn.Job, slots int) int {
 	size := spec.Phases[0].Tasks
 	want := int(s.Demand)
 	if s.DemandOf != nil {
-		want = cmp.Or(int(s.DemandOf(spec)), want)
+		if own := int(s.DemandOf(spec)); own != 0 {
+			want = own
+		}
 	}
 	if want == 0 {
 		want = int(min(max((int64(size)*12+50)/100, int64(slots)*5/100), int64(slots)*35/100))

@@ -66,7 +66,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	}
 	p.hot.purge(ev.At)
 	c := p.ledger.Apply(&ev)
-	p.index.Update(&ev, c)
+	p.index.Update(&ev, &c)
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted:
 		c.Job.Data = member{lane: p.lane(c.Job.Spec().Phases[0].Class)}
@@ -107,16 +107,16 @@ func local(spec *sojourn.Job, t sojourn.TaskID, n sojourn.NodeID) bool {
 }
 
 // Assign implements [sojourn.Policy].
-func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+func (p *Policy) Assign(id sojourn.SlotID) (a sojourn.Assignment, ok bool) {
 	s := p.ledger.Free(id)
 	l := p.lane(s.Class)
 	c, ok := p.request(l, s)
 	if !ok {
 		p.takeBack()
-		return sojourn.Assignment{}, false
+		return a, false
 	}
 	p.moved = p.moved[:0]
-	a := p.index.Take(c.job, c.phase, c.pick, id)
+	a = p.index.Take(c.job, c.phase, c.pick, id)
 	if a.Source != 0 && a.Locality != sojourn.NodeLocal {
 		p.hot.push(tuple{a.Source, p.ledger.Now().Add(p.set.lifetime)})
 	}

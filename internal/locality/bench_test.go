@@ -81,7 +81,7 @@ func BenchmarkLocalPick(b *testing.B) {
 			b.Fatal(err)
 		}
 		c := l.Apply(&ev)
-		x.Update(&ev, c)
+		x.Update(&ev, &c)
 		return c
 	}
 	for i := range benchNodes {

@@ -10,7 +10,7 @@
 //		return err
 //	}
 //	c := p.ledger.Apply(&ev)
-//	p.index.Update(&ev, c) // every event
+//	p.index.Update(&ev, &c) // every event
 //
 //	// Assign, for the job that the policy has chosen
 //	s := p.ledger.Free(id)

@@ -18,7 +18,7 @@ func ExampleIndex_Find() {
 			log.Fatal(err)
 		}
 		c := l.Apply(&ev)
-		index.Update(&ev, c)
+		index.Update(&ev, &c)
 		return c
 	}
 	slot := sojourn.Slot{ID: 0, Node: 4}

@@ -18,7 +18,7 @@ func TestFigureOfAPhase(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := l.Apply(&ev)
-		x.Update(&ev, c)
+		x.Update(&ev, &c)
 		return c
 	}
 	slots := []sojourn.Slot{{ID: 0, Node: 3, Rack: 1}, {ID: 1, Node: 7, Rack: 1}, {ID: 2, Node: 9, Rack: 1}}

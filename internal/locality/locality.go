@@ -83,7 +83,7 @@ func (x *Index[J]) Empty() bool { return x.count == 0 }
 
 // Update brings the index up to date after an event. Call it for every event,
 // after [ledger.Ledger.Apply].
-func (x *Index[J]) Update(ev *sojourn.Event, c ledger.Change[J]) {
+func (x *Index[J]) Update(ev *sojourn.Event, c *ledger.Change[J]) {
 	if x.Empty() && ev.Job == nil && !c.Ended {
 		return
 	}
@@ -164,8 +164,8 @@ func (x *Index[J]) Find(j *ledger.Job[J], phase int, s sojourn.Slot, limit sojou
 }
 
 // Take assigns a task that Find has found to a free slot.
-func (x *Index[J]) Take(j *ledger.Job[J], phase int, pick Pick, id sojourn.SlotID) sojourn.Assignment {
-	a := x.ledger.TakeTask(j, phase, pick.Index, id)
+func (x *Index[J]) Take(j *ledger.Job[J], phase int, pick Pick, id sojourn.SlotID) (a sojourn.Assignment) {
+	a = x.ledger.TakeTask(j, phase, pick.Index, id)
 	a.Locality, a.Source = pick.Locality, pick.Source
 	if p := x.phase(j, phase); p != nil {
 		p.update(pick.Index)

@@ -27,7 +27,7 @@ func (b *bed) observe(ev sojourn.Event) ledger.Change[struct{}] {
 		b.t.Fatal(err)
 	}
 	c := b.ledger.Apply(&ev)
-	b.index.Update(&ev, c)
+	b.index.Update(&ev, &c)
 	return c
 }
 

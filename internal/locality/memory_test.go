@@ -19,7 +19,7 @@ func TestNothingIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := l.Apply(&ev)
-		x.Update(&ev, c)
+		x.Update(&ev, &c)
 		return c.Job
 	}
 	spec := func(id sojourn.JobID) *sojourn.Job {

@@ -84,7 +84,7 @@ func (w *world) observe(ev sojourn.Event) bool {
 		return false
 	}
 	c := w.ledger.Apply(&ev)
-	w.index.Update(&ev, c)
+	w.index.Update(&ev, &c)
 	return true
 }
 

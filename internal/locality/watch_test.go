@@ -61,7 +61,7 @@ func (w *watchWorld) observe(t *rapid.T, ev sojourn.Event) ledger.Change[struct{
 		t.Fatal(err)
 	}
 	c := w.ledger.Apply(&ev)
-	w.index.Update(&ev, c)
+	w.index.Update(&ev, &c)
 	return c
 }
 

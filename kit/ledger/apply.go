@@ -27,36 +27,25 @@ type Change[J any] struct {
 }
 
 // Apply applies an event that [Ledger.Check] accepts.
-func (l *Ledger[J]) Apply(ev *sojourn.Event) Change[J] {
-	var c change
-	if ev.Kind != sojourn.JobArrived && ev.Kind != sojourn.JobAdopted {
-		l.apply(ev, nil, &c)
-		if c.ended {
-			l.use(*l.own.At(c.job.handle))
-		}
-		return l.change(&c)
+func (l *Ledger[J]) Apply(ev *sojourn.Event) (c Change[J]) {
+	var did change
+	if ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted {
+		c.Job = l.zeroJob()
+		l.apply(ev, &c.Job.job, &did)
+		l.enter(c.Job)
+	} else if l.apply(ev, nil, &did); did.job != nil {
+		c.Job = *l.own.At(did.job.handle)
 	}
-	j := l.zeroJob()
-	l.apply(ev, &j.job, &c)
-	l.enter(j)
-	return l.change(&c)
+	if did.ended {
+		l.leave(c.Job)
+	}
+	c.Ended, c.Slot, c.SlotGone, c.Start = did.ended, did.slot, did.slotGone, did.start
+	return c
 }
 
-// change returns what the cluster says, with the policy's data. A job that has ended leaves.
-func (l *Ledger[J]) change(c *change) Change[J] {
-	all := Change[J]{Ended: c.ended, Slot: c.slot, SlotGone: c.slotGone, Start: c.start}
-	if c.job != nil {
-		own := l.own.At(c.job.handle)
-		all.Job = *own
-		if c.ended {
-			*own = nil
-		}
-	}
-	return all
-}
-
-// use keeps a job that has ended to be used again.
-func (l *Ledger[J]) use(j *Job[J]) {
+// leave forgets a job that has ended. It may be used again.
+func (l *Ledger[J]) leave(j *Job[J]) {
+	*l.own.At(j.handle) = nil
 	if len(l.gone) < mostGone {
 		l.gone = append(l.gone, j)
 	}
@@ -100,19 +89,19 @@ func (l *cluster) apply(ev *sojourn.Event, arriving *job, c *change) {
 		if ev.Kind == sojourn.TaskPinned {
 			l.slots.pin(ev.Slot.ID)
 		}
-		c.job, c.slot, c.start = l.jobs.on(s), s.whole(ev.Slot.ID), s.start
+		c.job, c.slot, c.start = l.jobs.on(s), s.Slot, s.start
 		c.job.stand()
 	case sojourn.SlotAdded:
 		c.slot = ev.Slot
 		l.slots.add(ev.Slot)
 	case sojourn.SlotRemoved:
 		s := l.slots.at(ev.Slot.ID)
-		c.slot = s.whole(ev.Slot.ID)
+		c.slot = s.Slot
 		if s.state == busy {
 			s.state = retiring
 		} else {
 			c.slotGone = true
-			l.slots.drop(ev.Slot.ID, s)
+			l.slots.drop(s)
 		}
 	case sojourn.NodeDown, sojourn.NodeUp:
 		c.slot = ev.Slot
@@ -134,7 +123,7 @@ func (l *cluster) apply(ev *sojourn.Event, arriving *job, c *change) {
 	case sojourn.TaskAdopted:
 		c.job = l.jobs.find(ev.Task.Job)
 		s := l.slots.at(ev.Slot.ID)
-		c.slot = s.whole(ev.Slot.ID)
+		c.slot = s.Slot
 		t := task{ev.Task.Phase, ev.Task.Index}
 		if _, counted := c.job.more.try(t); counted || ev.Attempt > 1 {
 			c.job.setTries(t, ev.Attempt)
@@ -151,16 +140,17 @@ func (l *cluster) apply(ev *sojourn.Event, arriving *job, c *change) {
 func (l *cluster) end(ev *sojourn.Event, c *change) {
 	s := l.slots.at(ev.Slot.ID)
 	j := l.jobs.on(s)
-	c.job, c.slot, c.start = j, s.whole(ev.Slot.ID), s.start
+	c.job, c.slot, c.start = j, s.Slot, s.start
 	j.stand()
 	p := &j.phases[s.phase]
-	j.addRunning(p, -1)
+	side := &j.sides[p.side]
+	j.addRunning(p, side, -1)
 	switch {
 	case ev.Kind == sojourn.TaskFinished:
 		j.finish(int(s.phase), s.index)
 	case !j.cancelled:
 		if charge.Lost(ev) {
-			j.sides[p.side].started--
+			side.started--
 		}
 		j.setTries(task{s.phase, s.index}, s.attempt)
 		j.requeue(int(s.phase), s.index)
@@ -171,9 +161,9 @@ func (l *cluster) end(ev *sojourn.Event, c *change) {
 	}
 	if s.state == retiring {
 		c.slotGone = true
-		l.slots.drop(ev.Slot.ID, s)
+		l.slots.drop(s)
 	} else {
 		s.state = free
-		l.slots.classes[s.class].free.Add(int(ev.Slot.ID))
+		l.slots.classes[s.Class].free.Add(int(ev.Slot.ID))
 	}
 }

@@ -156,7 +156,7 @@ func (l *cluster) checkAdopted(ev *sojourn.Event) error {
 		return sojourn.ErrStaleAttempt
 	case s.state == busy:
 		return sojourn.ErrSlotBusy
-	case s.class != j.spec.Phases[ev.Task.Phase].Class:
+	case s.Class != j.spec.Phases[ev.Task.Phase].Class:
 		return sojourn.ErrWrongClass
 	}
 	return nil

@@ -88,7 +88,7 @@ func (l *cluster) Free(id sojourn.SlotID) sojourn.Slot {
 	case s.state == busy:
 		panic(&sojourn.SlotError{Slot: id, Busy: true})
 	}
-	return s.whole(id)
+	return s.Slot
 }
 
 // Retiring reports whether a slot is busy and will leave with its attempt.
@@ -110,14 +110,14 @@ func (l *cluster) Busy(id sojourn.SlotID) (sojourn.Slot, bool) {
 	if s == nil || s.holder == 0 {
 		return sojourn.Slot{}, false
 	}
-	return s.whole(id), true
+	return s.Slot, true
 }
 
 // Slots iterates over the slots, retiring ones included, by ID.
 func (l *cluster) Slots() iter.Seq[sojourn.Slot] {
 	return func(yield func(sojourn.Slot) bool) {
-		for id, s := range l.slots.all() {
-			if !yield(s.whole(id)) {
+		for s := range l.slots.all() {
+			if !yield(s.Slot) {
 				return
 			}
 		}
@@ -135,11 +135,8 @@ func (l *cluster) AppendDown(dst []sojourn.Slot) []sojourn.Slot {
 	return dst
 }
 
-func (l *cluster) takePhase(j *job, phase int, id sojourn.SlotID) sojourn.Assignment {
-	return l.takeTask(j, phase, uint32(j.phases[phase].pending.Min()), id)
-}
-
-func (l *cluster) takeTask(j *job, phase int, index uint32, id sojourn.SlotID) sojourn.Assignment {
+// take puts a pending task on a free slot, and says in a what was assigned.
+func (l *cluster) take(j *job, phase int, index uint32, id sojourn.SlotID, a *sojourn.Assignment) {
 	number := uint32(1)
 	if j.more != nil {
 		t := task{uint16(phase), index}
@@ -149,25 +146,21 @@ func (l *cluster) takeTask(j *job, phase int, index uint32, id sojourn.SlotID) s
 		}
 	}
 	l.start(j, phase, index, number, id)
-	return sojourn.Assignment{
-		Task:    sojourn.TaskID{Job: j.id, Phase: uint16(phase), Index: index},
-		Attempt: number,
-		Slot:    id,
-	}
+	a.Task.Job, a.Task.Phase, a.Task.Index, a.Attempt, a.Slot = j.id, uint16(phase), index, number, id
 }
 
-// start puts a pending task on a free slot.
+// start puts a pending task on a free slot, as an attempt with that number.
 func (l *cluster) start(j *job, phase int, index, number uint32, id sojourn.SlotID) {
 	j.stand()
 	p := &j.phases[phase]
 	side := &j.sides[p.side]
 	p.pending.Remove(int(index))
 	side.started++
-	j.addRunning(p, 1)
+	j.addRunning(p, side, 1)
 	if p.ready {
 		side.startable--
 	}
 	s := l.slots.at(id)
 	s.holder, s.phase, s.index, s.attempt, s.start, s.state = j.handle+1, uint16(phase), index, number, l.now, busy
-	l.slots.classes[s.class].free.Remove(int(id))
+	l.slots.classes[s.Class].free.Remove(int(id))
 }

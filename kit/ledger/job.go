@@ -124,9 +124,9 @@ func (j *job) Room() int {
 }
 
 // addRunning counts attempts at a phase that have started or ended.
-func (j *job) addRunning(p *Phase, by int32) {
+func (j *job) addRunning(p *Phase, side *Side, by int32) {
 	p.running += by
-	j.sides[p.side].running += by
+	side.running += by
 	j.running += by
 	if j.Bounded() {
 		j.updateRoom()

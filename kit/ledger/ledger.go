@@ -152,8 +152,8 @@ func (l *Ledger[J]) Attempt(id sojourn.SlotID) (Attempt[J], bool) {
 // slot.
 func (l *Ledger[J]) Attempts() iter.Seq2[sojourn.Slot, Attempt[J]] {
 	return func(yield func(sojourn.Slot, Attempt[J]) bool) {
-		for id, s := range l.slots.all() {
-			if a, ok := l.Attempt(id); ok && !yield(s.whole(id), a) {
+		for s := range l.slots.all() {
+			if a, ok := l.Attempt(s.ID); ok && !yield(s.Slot, a) {
 				return
 			}
 		}
@@ -163,16 +163,18 @@ func (l *Ledger[J]) Attempts() iter.Seq2[sojourn.Slot, Attempt[J]] {
 // Take assigns to a free slot the lowest startable task of the first phase of a
 // side that has one. There must be one.
 func (l *Ledger[J]) Take(j *Job[J], s *Side, id sojourn.SlotID) sojourn.Assignment {
-	return l.takePhase(&j.job, j.NextPhase(s), id)
+	return l.TakePhase(j, j.NextPhase(s), id)
 }
 
 // TakePhase assigns to a free slot the lowest pending task of a ready phase.
 // There must be one.
-func (l *Ledger[J]) TakePhase(j *Job[J], phase int, id sojourn.SlotID) sojourn.Assignment {
-	return l.takePhase(&j.job, phase, id)
+func (l *Ledger[J]) TakePhase(j *Job[J], phase int, id sojourn.SlotID) (a sojourn.Assignment) {
+	l.take(&j.job, phase, uint32(j.phases[phase].pending.Min()), id, &a)
+	return a
 }
 
 // TakeTask assigns a pending task of a ready phase to a free slot.
-func (l *Ledger[J]) TakeTask(j *Job[J], phase int, index uint32, id sojourn.SlotID) sojourn.Assignment {
-	return l.takeTask(&j.job, phase, index, id)
+func (l *Ledger[J]) TakeTask(j *Job[J], phase int, index uint32, id sojourn.SlotID) (a sojourn.Assignment) {
+	l.take(&j.job, phase, index, id, &a)
+	return a
 }

@@ -55,11 +55,11 @@ func (l *cluster) covers(part *cluster, jobs iter.Seq[*job]) bool {
 		live++
 		running += j.Running()
 	}
-	for id, s := range part.slots.all() {
-		t := l.slots.at(id)
+	for s := range part.slots.all() {
+		t := l.slots.at(s.ID)
 		if t == nil || t.holder == 0 || s.holder == 0 || s.state != busy || l.jobs.on(t).id != part.jobs.on(s).id ||
 			t.phase != s.phase || t.index != s.index || t.attempt != s.attempt || t.start != s.start ||
-			t.node != s.node || t.class != s.class || s.node != 0 && s.rack != 0 && s.rack != l.slots.nodes[s.node].rack {
+			t.Node != s.Node || t.Class != s.Class || s.Node != 0 && s.Rack != 0 && s.Rack != l.slots.nodes[s.Node].rack {
 			return false
 		}
 		running--

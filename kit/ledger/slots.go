@@ -34,20 +34,14 @@ const (
 
 // A slot has 40 bytes, and no pointer, so that collecting garbage does not look at it.
 type slot struct {
+	sojourn.Slot // as it was added
+
 	start   sojourn.Time
 	holder  uint32 // one more than the handle of the job whose live attempt it is; 0 if there is none
-	node    sojourn.NodeID
-	rack    sojourn.RackID
 	index   uint32
 	attempt uint32
 	phase   uint16
-	class   sojourn.Class
 	state   slotState
-	speed   uint16
-}
-
-func (s *slot) whole(id sojourn.SlotID) sojourn.Slot {
-	return sojourn.Slot{ID: id, Node: s.node, Rack: s.rack, Class: s.class, Speed: s.speed}
 }
 
 type class struct {
@@ -65,14 +59,14 @@ func (t *slots) at(id sojourn.SlotID) *slot {
 }
 
 // all iterates over the slots that are not absent, by ID.
-func (t *slots) all() iter.Seq2[sojourn.SlotID, *slot] {
-	return func(yield func(sojourn.SlotID, *slot) bool) {
-		for i, page := range t.pages {
+func (t *slots) all() iter.Seq[*slot] {
+	return func(yield func(*slot) bool) {
+		for _, page := range t.pages {
 			if page == nil {
 				continue
 			}
 			for k := range page {
-				if s := &page[k]; s.state != absent && !yield(sojourn.SlotID(i*pageSize+k), s) {
+				if s := &page[k]; s.state != absent && !yield(s) {
 					return
 				}
 			}
@@ -105,7 +99,7 @@ func (t *slots) open(add sojourn.Slot) {
 	for int(add.Class) >= len(t.classes) {
 		t.classes = append(t.classes, class{})
 	}
-	t.pages[page][add.ID%pageSize] = slot{node: add.Node, rack: add.Rack, class: add.Class, speed: add.Speed, state: free}
+	t.pages[page][add.ID%pageSize] = slot{Slot: add, state: free}
 	t.classes[add.Class].capacity++
 	t.classes[add.Class].free.Add(int(add.ID))
 }
@@ -119,13 +113,13 @@ func (t *slots) pin(id sojourn.SlotID) {
 }
 
 // drop removes a slot that nothing runs on.
-func (t *slots) drop(id sojourn.SlotID, s *slot) {
+func (t *slots) drop(s *slot) {
 	s.state = absent
-	t.classes[s.class].capacity--
-	t.classes[s.class].free.Remove(int(id))
-	n := t.nodes[s.node]
+	t.classes[s.Class].capacity--
+	t.classes[s.Class].free.Remove(int(s.ID))
+	n := t.nodes[s.Node]
 	n.slots--
-	t.setNode(s.node, n, s.rack)
+	t.setNode(s.Node, n, s.Rack)
 }
 
 // check reports whether a slot may be added.
@@ -140,7 +134,7 @@ func (t *slots) check(want sojourn.Slot) error {
 		return err
 	}
 	s := t.at(want.ID)
-	if s == nil || s.state == absent || s.state == retiring && s.whole(want.ID) == want {
+	if s == nil || s.state == absent || s.state == retiring && s.Slot == want {
 		return nil
 	}
 	return sojourn.ErrDuplicateSlot

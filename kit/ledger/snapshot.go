@@ -48,12 +48,12 @@ func (l *cluster) Save(w *snapshot.Writer) {
 		n += l.slots.classes[c].capacity
 	}
 	w.Len(n)
-	for id, s := range l.slots.all() {
-		w.Uint(uint64(id))
-		w.Uint(uint64(s.node))
-		w.Uint(uint64(s.rack))
-		w.Uint(uint64(s.class))
-		w.Uint(uint64(s.speed))
+	for s := range l.slots.all() {
+		w.Uint(uint64(s.ID))
+		w.Uint(uint64(s.Node))
+		w.Uint(uint64(s.Rack))
+		w.Uint(uint64(s.Class))
+		w.Uint(uint64(s.Speed))
 		w.Uint(uint64(s.state))
 		if s.holder != 0 {
 			w.Uint(uint64(s.holder - 1))
@@ -61,7 +61,7 @@ func (l *cluster) Save(w *snapshot.Writer) {
 			w.Uint(uint64(s.index))
 			w.Uint(uint64(s.attempt))
 			w.Time(s.start)
-			w.Bool(l.Pinned(id))
+			w.Bool(l.Pinned(s.ID))
 		}
 	}
 }

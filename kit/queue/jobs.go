@@ -108,25 +108,29 @@ func (q *Jobs[J, K]) Update(j *ledger.Job[J]) {
 	if q.taken == j {
 		q.taken = nil
 	}
-	var key K
-	keyed := false
 	for i := range j.NumSides() {
-		side := j.Side(i)
-		if side.Startable() == 0 {
-			q.ready.Remove(side.Class(), j.Handle())
-			continue
-		}
-		if q.order.SideKey != nil {
-			key = q.order.SideKey(j, side)
-		} else if !keyed {
-			key, keyed = q.order.Key(j), true
-		}
-		level := 0
-		if q.order.Level != nil {
-			level = q.order.Level(j, side)
-		}
-		q.ready.SetLevel(side.Class(), j.Handle(), level, key)
+		q.updateSide(j, j.Side(i))
 	}
+}
+
+func (q *Jobs[J, K]) updateSide(j *ledger.Job[J], side *ledger.Side) {
+	if side.Startable() == 0 {
+		q.ready.Remove(side.Class(), j.Handle())
+		return
+	}
+	level := 0
+	if q.order.Level != nil {
+		level = q.order.Level(j, side)
+	}
+	q.ready.SetLevel(side.Class(), j.Handle(), level, q.key(j, side))
+}
+
+// key returns the key of a job for the slots of one class.
+func (q *Jobs[J, K]) key(j *ledger.Job[J], side *ledger.Side) K {
+	if q.order.SideKey != nil {
+		return q.order.SideKey(j, side)
+	}
+	return q.order.Key(j)
 }
 
 // UpdateLevel updates the levels of j alone. It does what Update does, for less, if the key of j is as it was
@@ -145,16 +149,16 @@ func (q *Jobs[J, K]) UpdateLevel(j *ledger.Job[J]) {
 // Assign gives a free slot to the first job that has a task for it and may start it. It
 // reports false if there is none. The job keeps its key: use Take if an assignment changes
 // keys.
-func (q *Jobs[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+func (q *Jobs[J, K]) Assign(id sojourn.SlotID) (a sojourn.Assignment, ok bool) {
 	q.mustBeFiled()
 	s := q.Ledger.Free(id)
 	h, key, inTurn, ok := q.choose(s.Class)
 	if !ok {
-		return sojourn.Assignment{}, false
+		return a, false
 	}
 	j := q.Ledger.ByHandle(h)
 	side := j.SideOf(s.Class)
-	a := q.take(j, side, s)
+	a = q.take(j, side, s)
 	if j.Room() == 0 {
 		q.Update(j)
 	} else if side.Startable() == 0 {
@@ -169,15 +173,15 @@ func (q *Jobs[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 // Take is Assign for policies in which an assignment changes keys. It returns the job, nil if
 // there is none, and does not file it: bring what its key depends on up to date, and call
 // Update. Until then the next event, assignment or Seek panics (TestTakeWithoutUpdate).
-func (q *Jobs[J, K]) Take(id sojourn.SlotID) (*ledger.Job[J], sojourn.Assignment) {
+func (q *Jobs[J, K]) Take(id sojourn.SlotID) (j *ledger.Job[J], a sojourn.Assignment) {
 	q.mustBeFiled()
 	s := q.Ledger.Free(id)
 	h, _, inTurn, ok := q.choose(s.Class)
 	if !ok {
-		return nil, sojourn.Assignment{}
+		return nil, a
 	}
-	j := q.Ledger.ByHandle(h)
-	a := q.take(j, j.SideOf(s.Class), s)
+	j = q.Ledger.ByHandle(h)
+	a = q.take(j, j.SideOf(s.Class), s)
 	q.started(s, inTurn)
 	q.taken = j
 	return j, a
@@ -209,15 +213,11 @@ func (q *Jobs[J, K]) least(c sojourn.Class, highest int) (h uint32, key K, level
 			return h, key, level, ok
 		}
 		j := q.Ledger.ByHandle(h)
-		now := key
-		switch side := j.SideOf(c); {
-		case !q.order.Grows(j, side):
+		side := j.SideOf(c)
+		if !q.order.Grows(j, side) {
 			return h, key, level, true
-		case q.order.SideKey != nil:
-			now = q.order.SideKey(j, side)
-		default:
-			now = q.order.Key(j)
 		}
+		now := q.key(j, side)
 		if !q.less(key, now) {
 			return h, key, level, true
 		}
@@ -226,11 +226,13 @@ func (q *Jobs[J, K]) least(c sojourn.Class, highest int) (h uint32, key K, level
 }
 
 // take assigns a startable task of a side to a free slot. There must be one.
-func (q *Jobs[J, K]) take(j *ledger.Job[J], side *ledger.Side, s sojourn.Slot) sojourn.Assignment {
+func (q *Jobs[J, K]) take(j *ledger.Job[J], side *ledger.Side, s sojourn.Slot) (a sojourn.Assignment) {
 	phase := j.NextPhase(side)
 	if q.inputs == nil || q.inputs.Empty() {
-		return q.Ledger.TakePhase(j, phase, s.ID)
+		a = q.Ledger.TakePhase(j, phase, s.ID)
+		return a
 	}
 	pick, _ := q.inputs.Find(j, phase, s, sojourn.Remote)
-	return q.inputs.Take(j, phase, pick, s.ID)
+	a = q.inputs.Take(j, phase, pick, s.ID)
+	return a
 }

@@ -57,11 +57,11 @@ func (q *Queue[J, K]) Opposed(c sojourn.Class, item uint32) bool {
 
 // Apply applies an event that [ledger.Ledger.Check] accepts. After it, update the data that
 // keys depend on, and call File.
-func (q *Queue[J, K]) Apply(ev *sojourn.Event) ledger.Change[J] {
+func (q *Queue[J, K]) Apply(ev *sojourn.Event) (c ledger.Change[J]) {
 	q.mustBeFiled()
-	c := q.Ledger.Apply(ev)
+	c = q.Ledger.Apply(ev)
 	if q.inputs != nil {
-		q.inputs.Update(ev, c)
+		q.inputs.Update(ev, &c)
 	}
 	if q.reserve != nil {
 		switch ev.Kind {
@@ -128,6 +128,10 @@ func (q *Queue[J, K]) first(c sojourn.Class) (f leader[K]) {
 
 // choose returns the item of class c that gets the next slot, its key, and whether that is its turn.
 func (q *Queue[J, K]) choose(c sojourn.Class) (id uint32, key K, inTurn, ok bool) {
+	if q.reserve == nil {
+		id, key, _, ok = q.head(c, 0)
+		return id, key, true, ok
+	}
 	f := q.first(c)
 	if f.due && f.may {
 		return f.id, f.key, true, true

@@ -91,7 +91,7 @@ func (p *deadlineConstraint) Observe(ev sojourn.Event) error {
 		}
 	}
 	c := p.ledger.Apply(&ev)
-	p.inputs.Update(&ev, c)
+	p.inputs.Update(&ev, &c)
 	switch ev.Kind {
 	case sojourn.SlotAdded:
 		p.count(c.Slot.Class, 1)

@@ -107,7 +107,7 @@ func (p *fsp) Observe(ev sojourn.Event) error {
 		before = p.ledger.Job(ev.Job.ID).Spec()
 	}
 	c := p.ledger.Apply(&ev)
-	p.inputs.Update(&ev, c)
+	p.inputs.Update(&ev, &c)
 	switch ev.Kind {
 	case sojourn.SlotAdded, sojourn.SlotRemoved:
 		p.setCapacity(c.Slot.Class)
@@ -142,7 +142,9 @@ func (p *fsp) Observe(ev sojourn.Event) error {
 			p.update(c.Job, i)
 		}
 	}
-	p.settle(c.Job)
+	if c.Job != nil && c.Job.Bounded() {
+		p.settle(c.Job)
+	}
 	return nil
 }
 
@@ -209,9 +211,6 @@ func (p *fsp) show(q *vqueue.Queue[fspPhase], it *vqueue.Item[fspPhase], ready b
 
 // settle shows the phases of a bounded job that may start a task, after anything has changed that decides it.
 func (p *fsp) settle(j *ledger.Job[fspData]) {
-	if j == nil || !j.Bounded() {
-		return
-	}
 	j.Data.line.Settle(j.Room() > 0, func(i int, first bool) {
 		if it := j.Data.phases[i]; it != nil {
 			p.show(p.queue(j.Spec().Phases[i].Class), it, first)
@@ -299,18 +298,20 @@ func (p *fsp) first(c sojourn.Class) (it *vqueue.Item[fspPhase], inTurn, ok bool
 }
 
 // Assign implements [sojourn.Policy].
-func (p *fsp) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+func (p *fsp) Assign(id sojourn.SlotID) (a sojourn.Assignment, ok bool) {
 	s := p.ledger.Free(id)
 	q := p.queue(s.Class)
 	it, inTurn, ok := p.first(s.Class)
 	if !ok {
-		return sojourn.Assignment{}, false
+		return a, false
 	}
 	j := it.Value.job
 	pick, _ := p.inputs.Find(j, it.Value.phase, s, sojourn.Remote)
-	a := p.inputs.Take(j, it.Value.phase, pick, id)
+	a = p.inputs.Take(j, it.Value.phase, pick, id)
 	p.file(q, it)
-	p.settle(j)
+	if j.Bounded() {
+		p.settle(j)
+	}
 	if p.reserve != nil {
 		p.reserve.Started(s, inTurn)
 	}
