@@ -100,7 +100,8 @@
 // The first task of each phase that finishes is a sample. It shows how good four predictions of it were:
 //
 //	plain   the estimate, times the mean error of all estimates of the class
-//	ratio   the estimate, times the mean error of estimates under the name of its job
+//	ratio   the estimate, times the mean error of estimates under the name of its job. Where other phases of the
+//	        job correct the estimate, its error counts as that of plain (TestNamesAreJudgedByTheFirstPhaseOfAJob)
 //	name    the mean of tasks under that name; later ones weigh more
 //	class   the mean of all tasks of the class, to a whole octave: a minute before there are any. It
 //	        changes when it is off by 3/4 of an octave and has four times as many samples as before

@@ -154,7 +154,7 @@ func TestToldTimesAreUsedWhileTheyAreGood(t *testing.T) {
 			}
 			took := time.Duration(rapid.Int64Range(1, spread).Draw(t, "took"))
 			says := took * time.Duration(rapid.Int64Range(1, lies).Draw(t, "lie"))
-			b.vote(took, says, "")
+			b.vote(took, says, "", false)
 
 			n := float64(len(told))
 			y, x := math.Log2(float64(took)), math.Log2(float64(took))-math.Log2(float64(says))

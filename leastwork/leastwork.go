@@ -159,14 +159,14 @@ func (p *Policy) report(ev *sojourn.Event, c *ledger.Change[jobData]) (changed c
 		ph.took = ph.took.Add(wide.From64(uint64(took)))
 		ph.sampled = ph.sampled.Add(wide.From64(uint64(told)))
 		if ph.samples == 1 {
-			b := p.stats.of(spec.Class)
+			b, corrected := p.stats.of(spec.Class), j.Data.own.votes > 0
 			switch {
 			case !ph.told:
 				told = 0
 			case !c.Ended:
 				p.correct(j, log(took)-log(told))
 			}
-			changed = b.vote(took, told, j.Spec().Name)
+			changed = b.vote(took, told, j.Spec().Name, corrected)
 		}
 	case sojourn.TaskDone:
 		ph.left = ph.left.Sub(wide.From64(uint64(told)))

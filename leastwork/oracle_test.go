@@ -107,8 +107,9 @@ func fading(list []float64) float64 {
 	return sum / weight
 }
 
-// vote counts a vote and returns whether the jobs of the class are filed anew.
-func (b *oracleStats) vote(took, told float64, name string) bool {
+// vote counts a vote and returns whether the jobs of the class are filed anew. Where other phases correct the told time, names are off
+// as far as told times are.
+func (b *oracleStats) vote(took, told float64, name string, corrected bool) bool {
 	before := *b
 	y := math.Log2(max(took, 1))
 	b.seen = append(b.seen, max(took, 1))
@@ -133,7 +134,7 @@ func (b *oracleStats) vote(took, told float64, name string) bool {
 		}
 		offTold := math.Abs(x - b.bias)
 		offRatio := offTold
-		if n != nil && len(n.ratios) > 0 {
+		if n != nil && len(n.ratios) > 0 && !corrected {
 			offRatio = math.Abs(x - fading(n.ratios))
 		}
 		b.ratios = append(b.ratios, x)
@@ -606,7 +607,7 @@ func (t *trial) end(s *oracleSlot, kind sojourn.EventKind) {
 			}
 		}
 		if ph.samples == 1 {
-			anew = t.o.statsOf(ph.spec.Class).vote(float64(took), told, j.spec.Name)
+			anew = t.o.statsOf(ph.spec.Class).vote(float64(took), told, j.spec.Name, len(j.ratios) > 1)
 		}
 	} else {
 		ph.pending[i] = true

@@ -137,8 +137,9 @@ func (b *stats) corrects(j *ledger.Job[jobData]) octaves {
 }
 
 // vote counts the first task of a phase that finishes: how long it took, and its estimate, 0 if there
-// was none. It reports what has changed, so that jobs are filed anew.
-func (b *stats) vote(took, told time.Duration, name string) change {
+// was none. If other phases of the job correct that estimate, names are not judged by it: what they say then comes from these phases,
+// too. It reports what has changed, so that jobs are filed anew.
+func (b *stats) vote(took, told time.Duration, name string, corrected bool) change {
 	y := log(took)
 	n := b.names.find(name)
 	usual := b.usual
@@ -168,7 +169,7 @@ func (b *stats) vote(took, told time.Duration, name string) change {
 		b.toldVotes++
 		byToldOff := (x - b.bias).abs()
 		byRatioOff := byToldOff
-		if n != nil && n.toldWeight > 0 {
+		if n != nil && n.toldWeight > 0 && !corrected {
 			byRatioOff = (x - n.ratio).abs()
 		}
 		b.miss(byTold, byToldOff)

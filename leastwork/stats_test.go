@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func TestWhatIsUsedFollowsFromErrors(t *testing.T) {
 				i := r.IntN(names)
 				took := time.Duration(math.Exp2(usual[i] + within*r.NormFloat64()))
 				told := time.Duration(math.Exp2(math.Log2(float64(took)) - ratio[i] + noise*r.NormFloat64()))
-				b.vote(took, told, fmt.Sprint(i))
+				b.vote(took, told, fmt.Sprint(i), r.IntN(4) == 0)
 
 				told64, ratio64, name64, class64 := float64(b.off[byTold]), float64(b.off[byRatio]), float64(b.off[byName]), float64(b.off[byClass])
 				better := func(x, y float64) bool { return x*9 < y*8 } // by an eighth
@@ -64,6 +65,39 @@ func TestWhatIsUsedFollowsFromErrors(t *testing.T) {
 	for _, state := range [][2]bool{{true, true}, {true, false}, {false, false}} {
 		if seen[state] < 100 {
 			t.Errorf("told times were used, and their ranks, as %v after %d votes, want at least 100", state, seen[state])
+		}
+	}
+}
+
+// Names are judged by the first phase of each job to finish. The estimates of each job are wrong by a factor of its own, which tells nothing of
+// others under its name: what its last phases would say for the name is what they say of the job.
+func TestNamesAreJudgedByTheFirstPhaseOfAJob(t *testing.T) {
+	for _, phases := range []int{2, 10} {
+		p, err := New(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		observe := func(ev sojourn.Event) {
+			if err := p.Observe(ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slot := sojourn.Slot{ID: 1}
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: slot})
+		for id := range sojourn.JobID(100) {
+			const told = time.Minute
+			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id + 1, Name: "query", Phases: slices.Repeat([]sojourn.Phase{{Tasks: 1, Estimate: told}}, phases)}})
+			took := []time.Duration{told / 8, told * 8}[id%2]
+			for range phases {
+				a, ok := p.Assign(slot.ID)
+				if !ok {
+					t.Fatal("no task starts")
+				}
+				observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: slot, Service: took})
+			}
+			if b := p.stats.of(0); b.useRatio || b.off[byRatio] < b.off[byTold] {
+				t.Fatalf("after %d jobs of %d phases, estimates that names correct are off by %v, others by %v, and are used: %v", id+1, phases, b.off[byRatio], b.off[byTold], b.useRatio)
+			}
 		}
 	}
 }
