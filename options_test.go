@@ -213,7 +213,7 @@ var optionTypes = []struct {
 	{baseline.FSPOptions{}, map[string]domain{"Late": choices(vqueue.LateShare), "DefaultTaskTime": anyTime, "Reserve": at(0.0, 1), "Counted": anyBool}},
 	{baseline.LASOptions{}, map[string]domain{"Reserve": at(0.0, 1)}},
 	{baseline.LocalOptions{}, nil},
-	{leastwork.Options{}, map[string]domain{"Patience": at(0, 4096)}},
+	{leastwork.Options{}, map[string]domain{"Patience": at(0, 4096), "Gangs": anyBool}},
 	{baseline.ListOptions{}, map[string]domain{"DefaultTaskTime": anyTime}},
 	{baseline.DeadlineConstraintOptions{}, map[string]domain{"HoldSlots": anyBool}},
 	{baseline.BackfillOptions{}, map[string]domain{"Places": at(0, sojourn.MaxSlots)}},

@@ -180,13 +180,14 @@ func (t *tree) due(asked func(sojourn.Class) bool) (due sojourn.Class, ok bool) 
 }
 
 // Turn returns the class of the task that would be the next to start if a slot of each class that fits were
-// free; false if nothing would. It needs a Cost or Places. A driver of gangs gives it to [gang.Options], so that
+// free, and that nothing may pass it; false if nothing would. It needs a Cost or Places. A driver of gangs gives it to [gang.Options], so that
 // places are kept for the pool whose turn it is, although its gang does not fit yet. It changes nothing.
-func (p *Policy) Turn(fits func(sojourn.Class) bool) (sojourn.Class, bool) {
+func (p *Policy) Turn(fits func(sojourn.Class) bool) (c sojourn.Class, passes int, ok bool) {
 	if !p.ranked {
-		return 0, false
+		return 0, 0, false
 	}
-	return p.due(fits)
+	c, ok = p.due(fits)
+	return c, 0, ok
 }
 
 // before reports whether job a goes before job b: the one that would be served if a had tasks of

@@ -255,7 +255,7 @@ func TestGangsThatNeverFitAreRefused(t *testing.T) {
 // Whose turn it is does not depend on what is free. It is nobody's if shares are not of places.
 func TestTurn(t *testing.T) {
 	any := func(sojourn.Class) bool { return true }
-	for places, want := range map[int]string{0: "0 false", 16: "7 true"} {
+	for places, want := range map[int]string{0: "0 0 false", 16: "7 0 true"} {
 		p := newWith(fair.Options{Places: places, Pools: map[string]fair.Pool{"a": {Weight: 2}}}).(*fair.Policy)
 		for i, class := range []sojourn.Class{7, 0} {
 			err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(i + 1), Pool: string(rune('a' + i)), Phases: []sojourn.Phase{{Tasks: 1, Class: class}}}})
@@ -263,10 +263,10 @@ func TestTurn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if c, ok := p.Turn(any); fmt.Sprint(c, ok) != want {
-			t.Errorf("%d places: the turn is that of %v, %v, want %s", places, c, ok, want)
+		if c, passes, ok := p.Turn(any); fmt.Sprint(c, passes, ok) != want {
+			t.Errorf("%d places: the turn is that of %v, passed %v times, %v, want %s", places, c, passes, ok, want)
 		}
-		if c, ok := p.Turn(func(c sojourn.Class) bool { return c == 3 }); ok {
+		if c, _, ok := p.Turn(func(c sojourn.Class) bool { return c == 3 }); ok {
 			t.Errorf("%d places: the turn is that of %v, but nothing fits", places, c)
 		}
 	}

@@ -60,12 +60,29 @@
 // most L after it has become the first. So h starts at most
 // Patience + (a+1) L after it began to wait.
 //
-// If the policy says whose turn it is, places are reserved at once for a gang of the class that it names
-// ([Options].Turns). Such a reservation counts against the share of the pool that it is for. The bound above is then
-// that of the policy. Package fair does so: pools hold places in proportion to their weights.
-//
 // If a gang has no limit, or runs on after its limit, the shadow time is not known. Then nothing
 // starts but gangs of the reserved class. With R the longest run, at most R goes by.
+//
+// # Turns
+//
+// If the policy says whose turn it is ([Options].Turns), places are reserved for a gang of the class that it names, and
+// Patience counts for nothing. Such a reservation counts against the share of the pool that it is for. Package fair does so:
+// pools hold places in proportion to their weights. While the shadow time is known, places are reserved at once: little
+// idles, since what ends in time may start. While it is not known, all places that become free would idle until the gang fits. So
+// the policy may let others pass it: they take q times as many places as it needs, and only then is nothing started
+// but it. Package leastwork does so, with q = 8:
+//
+//	p, err := leastwork.New(leastwork.Options{Gangs: true})
+//	c, err := gang.New(gang.Options{Places: 100, Turns: p})
+//
+// Theorem. Let the places stay the same, and no gang run for longer than L. From t on let it be the turn of gang g until it starts, let no
+// other gang of its class start, and let the policy take each slot that exists for g. If all gangs keep to limits of at most L, g starts
+// by t+L. If there are no limits, it starts by t + (m+1) L, where m is q w/(P-w+1), rounded up, w the width of g and P the places.
+//
+// Proof. The first part is that of the theorem above. For the second, let g wait throughout L, and places not be reserved. What ran at its begin has ended
+// at its end. Then w places are not free, since otherwise a slot would exist for g, and so P-w+1 at least are taken by gangs that
+// started meanwhile. So after m times L others have taken q w places. From then on nothing else starts, and after another L nothing else
+// runs. TestNoGangStarves has the bound.
 //
 // # Filling the places
 //

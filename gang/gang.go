@@ -22,9 +22,9 @@ type Options struct {
 	// sojourn.MaxSlots.
 	Places int
 
-	// Turns, unless nil, says whose turn it is: places are reserved at once for a gang of the class that it names,
+	// Turns, unless nil, says whose turn it is: places are reserved for a gang of the class that it names,
 	// and Patience counts for nothing. Package fair does so, so that pools get their shares of the places
-	// however wide their gangs are.
+	// however wide their gangs are, and package leastwork with its option Gangs.
 	Turns Turns
 
 	// Patience is how long the gang that waits longest waits until places are reserved for it.
@@ -36,8 +36,9 @@ type Options struct {
 // Turns are a policy that knows which class comes first, whatever is free.
 type Turns interface {
 	// Turn returns the class of the task that would be the next to start if a slot of each class that
-	// fits were free. It reports false if nothing would.
-	Turn(fits func(sojourn.Class) bool) (sojourn.Class, bool)
+	// fits were free. It reports false if nothing would. Places are reserved for it at once if limits say when they
+	// will be free. Else other gangs may take places first, while it is its turn: passes times as many as it needs.
+	Turn(fits func(sojourn.Class) bool) (c sojourn.Class, passes int, ok bool)
 }
 
 // A Gang waits to be started.
@@ -57,7 +58,8 @@ type Cluster struct {
 	patience time.Duration
 	turns    Turns // nil if the gang that waits longest comes first
 	places   int
-	used     int // places of running gangs
+	used     int    // places of running gangs
+	turn     *class // whose turn it was when AppendChanges was called last; nil if nobody's
 
 	classes []class                  // by class
 	waiting map[sojourn.TaskID]since // those in classes
@@ -72,6 +74,9 @@ type class struct {
 	width int
 	gangs []waiting        // in the order in which they began to wait
 	free  []sojourn.SlotID // slots that the policy sees and that run nothing
+
+	// passed is how many places other gangs took while it was the turn of this class, since one of its own took its turn.
+	passed int64
 }
 
 // waiting is a gang that waits.
@@ -198,6 +203,13 @@ func (c *Cluster) Start(a sojourn.Assignment, now sojourn.Time) {
 		s.end = now.Add(s.gang.Limit)
 	}
 	c.used += k.width
+	switch c.turn {
+	case nil:
+	case k:
+		k.passed = 0
+	default:
+		c.turn.passed += int64(k.width)
+	}
 }
 
 // End records that the gang on a slot has ended, with all its members, and returns it. Report its
@@ -304,16 +316,16 @@ type reservation struct {
 
 // first returns the class that places are reserved for, of those that fit into the cluster; nil if there is
 // none: that of the gang whose turn it is, or else that of the gang which has waited longest, if it has waited
-// long enough.
-func (c *Cluster) first(now sojourn.Time) (first *class) {
+// long enough. Others may take so many times as many places first, while it is not known when it will fit.
+func (c *Cluster) first(now sojourn.Time) (first *class, passes int) {
 	if c.turns != nil {
-		k, ok := c.turns.Turn(func(k sojourn.Class) bool {
+		k, passes, ok := c.turns.Turn(func(k sojourn.Class) bool {
 			return int(k) < len(c.classes) && len(c.classes[k].gangs) > 0 && c.classes[k].width <= c.places
 		})
 		if !ok {
-			return nil
+			return nil, 0
 		}
-		return &c.classes[k]
+		return &c.classes[k], passes
 	}
 	for i := range c.classes {
 		k := &c.classes[i]
@@ -322,14 +334,17 @@ func (c *Cluster) first(now sojourn.Time) (first *class) {
 		}
 	}
 	if first == nil || c.patience == Never || now.Sub(first.gangs[0].at) < c.patience {
-		return nil
+		return nil, 0
 	}
-	return first
+	return first, 0
 }
 
 // reserve returns the reservation of this instant.
 func (c *Cluster) reserve(now sojourn.Time) reservation {
-	first := c.first(now)
+	first, passes := c.first(now)
+	if c.turns != nil {
+		c.turn = first
+	}
 	if first == nil {
 		return reservation{}
 	}
@@ -349,6 +364,7 @@ func (c *Cluster) reserve(now sojourn.Time) reservation {
 		}
 	}
 	r.shadow, r.extra = shadow(c.Free(), first.width, c.ends)
+	r.stands = r.shadow != never || first.passed >= int64(passes)*int64(first.width)
 	return r
 }
 

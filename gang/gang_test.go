@@ -34,6 +34,38 @@ type model struct {
 	waiting  []waiting // in the order of waiting
 	running  map[sojourn.SlotID]run
 	slots    map[sojourn.SlotID]int // free slots that the policy was told of: the width of each
+
+	// With turns it is that of the widest gang that fits, and others may pass it so many times.
+	turns  bool
+	passes int
+	turn   int         // the width of the gang whose turn it was at the last look at the slots, 0 if nobody's
+	passed map[int]int // places that others took, by that width
+}
+
+// Turn makes the model the policy that says whose turn it is.
+func (m *model) Turn(fits func(sojourn.Class) bool) (sojourn.Class, int, bool) {
+	width := 0
+	for _, w := range m.waiting {
+		if w.Width > width && fits(sojourn.Class(w.Width-1)) {
+			width = w.Width
+		}
+	}
+	return sojourn.Class(width - 1), m.passes, width > 0
+}
+
+// head returns the index of the gang that places may be reserved for.
+func (m *model) head() int {
+	fits := func(w waiting) bool { return w.Width <= m.places }
+	if !m.turns {
+		return slices.IndexFunc(m.waiting, fits)
+	}
+	widest := -1
+	for i, w := range m.waiting {
+		if fits(w) && (widest < 0 || w.Width > m.waiting[widest].Width) {
+			widest = i
+		}
+	}
+	return widest
 }
 
 type waiting struct {
@@ -62,12 +94,12 @@ func (m *model) freeAt(at sojourn.Time) int {
 // mayStart reports whether a class of so many places should have a free slot: one of its gangs
 // waits, it fits, and none of its gangs, run for its whole limit, could delay the reserved one.
 func (m *model) mayStart(width int) bool {
-	head := slices.IndexFunc(m.waiting, func(w waiting) bool { return w.Width <= m.places })
+	head := m.head()
 	of := slices.ContainsFunc(m.waiting, func(w waiting) bool { return w.Width == width })
 	if !of || m.freeAt(m.now) < width {
 		return false
 	}
-	if head < 0 || m.patience == gang.Never || m.now.Sub(m.waiting[head].at) < m.patience || m.waiting[head].Width == width {
+	if head < 0 || !m.turns && (m.patience == gang.Never || m.now.Sub(m.waiting[head].at) < m.patience) || m.waiting[head].Width == width {
 		return true
 	}
 	// The reserved gang starts at the first instant at which it fits.
@@ -80,7 +112,7 @@ func (m *model) mayStart(width int) bool {
 		}
 	}
 	if !known {
-		return false
+		return m.turns && m.passed[m.waiting[head].Width] < m.passes*m.waiting[head].Width
 	}
 	for _, w := range m.waiting {
 		if w.Width == width && (w.Limit == 0 || m.now.Add(w.Limit) > start) && m.freeAt(start)-width < m.waiting[head].Width {
@@ -98,9 +130,15 @@ func TestSlotsAreThoseOfTheModel(t *testing.T) {
 		m := &model{
 			places:   rapid.IntRange(1, 12).Draw(t, "places"),
 			patience: rapid.SampledFrom([]time.Duration{0, 0, second, 5 * second, gang.Never}).Draw(t, "patience"),
-			running:  map[sojourn.SlotID]run{}, slots: map[sojourn.SlotID]int{},
+			turns:    rapid.Bool().Draw(t, "turns"),
+			passes:   rapid.IntRange(0, 2).Draw(t, "passes"),
+			running:  map[sojourn.SlotID]run{}, slots: map[sojourn.SlotID]int{}, passed: map[int]int{},
 		}
-		c, most, next := newCluster(t, gang.Options{Places: m.places, Patience: m.patience}), m.places, 0
+		o := gang.Options{Places: m.places, Patience: m.patience}
+		if m.turns {
+			o.Turns = m
+		}
+		c, most, next := newCluster(t, o), m.places, 0
 		if c.Widths().Len() != most {
 			t.Fatalf("%d classes", c.Widths().Len())
 		}
@@ -147,6 +185,11 @@ func TestSlotsAreThoseOfTheModel(t *testing.T) {
 					c.Start(sojourn.Assignment{Task: m.waiting[i].Task, Slot: id}, m.now)
 					if m.patience == 0 && i > 0 {
 						backfilled++
+					}
+					if m.turn == width {
+						m.passed[width] = 0
+					} else {
+						m.passed[m.turn] += width
 					}
 					m.running[id] = run{m.waiting[i].Gang, m.now}
 					m.waiting = slices.Delete(m.waiting, i, i+1)
@@ -197,6 +240,9 @@ func TestSlotsAreThoseOfTheModel(t *testing.T) {
 						t.Fatalf("%d slots of width %d, want %d: %+v", count[width], width, want, m)
 					}
 				}
+				if m.turn = 0; m.turns && m.head() >= 0 {
+					m.turn = m.waiting[m.head()].Width
+				}
 				if c.Free() != m.freeAt(m.now) {
 					t.Fatalf("%d places are free, want %d", c.Free(), m.freeAt(m.now))
 				}
@@ -220,14 +266,19 @@ func TestSlotsAreThoseOfTheModel(t *testing.T) {
 
 // The worst policy: of the slots that exist it takes the narrowest, and a stream of narrow gangs
 // never ends. Within a class it starts the first gang first, as the theorem asks for. Each gang
-// starts within the bound; without reservations, the wide one never does.
+// starts within the bound; without reservations, the wide one never does. With turns in the order of arrival it starts within the bound of these,
+// whether limits are known or not.
 func TestNoGangStarves(t *testing.T) {
-	longest := func(t interface{ Fatal(...any) }, o gang.Options, widths, runs []int, steps int) (beyond time.Duration, left int) {
+	longest := func(t interface{ Fatal(...any) }, o gang.Options, widths, runs []int, steps int, turns *byArrival) (beyond time.Duration, left int) {
+		if turns != nil {
+			o.Turns = turns
+		}
 		c := newCluster(t, o)
 		limit := time.Duration(slices.Max(runs)) * second
 		type state struct {
 			id, before int
 			at         sojourn.Time
+			turn       sojourn.Time // when it became the first of all that wait
 		}
 		var queue []state
 		ends := map[sojourn.SlotID]int{}
@@ -242,12 +293,18 @@ func TestNoGangStarves(t *testing.T) {
 			if now < steps/2 {
 				k := now % len(widths)
 				g := gang.Gang{Task: task(now + 1), Width: widths[k], Limit: time.Duration(runs[k]) * second}
+				if turns != nil && turns.passes > 0 {
+					g.Limit = 0
+				}
 				if err := c.Wait(g, at); err != nil {
 					t.Fatal(err)
 				}
-				queue = append(queue, state{now, len(queue), at})
+				queue = append(queue, state{now, len(queue), at, at})
 			}
 			for {
+				if turns != nil && len(queue) > 0 {
+					turns.width = widths[queue[0].id%len(widths)]
+				}
 				first := map[int]int{} // by width, in the queue
 				c.AppendChanges(nil, at)
 				for i, s := range queue {
@@ -270,10 +327,16 @@ func TestNoGangStarves(t *testing.T) {
 					s := queue[i]
 					c.Start(sojourn.Assignment{Task: task(s.id + 1), Slot: id}, at)
 					ends[id] = now + runs[s.id%len(runs)]
-					if o.Patience != gang.Never {
+					switch {
+					case turns != nil && i == 0:
+						more := turns.passes * w // places that others may take
+						beyond = max(beyond, at.Sub(s.turn)-time.Duration((more+o.Places-w)/(o.Places-w+1)+1)*limit)
+					case turns == nil && o.Patience != gang.Never:
 						beyond = max(beyond, at.Sub(s.at)-o.Patience-time.Duration(s.before+1)*limit)
 					}
-					queue = slices.Delete(queue, i, i+1)
+					if queue = slices.Delete(queue, i, i+1); i == 0 && len(queue) > 0 {
+						queue[0].turn = at
+					}
 					started = true
 				}
 				if !started {
@@ -295,15 +358,27 @@ func TestNoGangStarves(t *testing.T) {
 			runs[i] = rapid.IntRange(1, 8).Draw(t, "run")
 		}
 		patience := rapid.SampledFrom([]time.Duration{0, second, 10 * second}).Draw(t, "patience")
-		if beyond, _ := longest(t, gang.Options{Places: places, Patience: patience}, widths, runs, 60); beyond > 0 {
+		var turns *byArrival
+		if rapid.Bool().Draw(t, "turns") {
+			turns = &byArrival{passes: rapid.IntRange(0, 8).Draw(t, "passes")}
+		}
+		if beyond, _ := longest(t, gang.Options{Places: places, Patience: patience}, widths, runs, 60, turns); beyond > 0 {
 			t.Fatalf("a gang waited %v beyond the bound", beyond)
 		}
 	})
 	// Gangs of width 1 and one of width 2 that would need both places.
 	widths, runs := []int{1, 1, 1, 2, 1, 1, 1, 1}, []int{2, 2, 2, 2, 2, 2, 2, 2}
-	if _, left := longest(t, gang.Options{Places: 2, Patience: gang.Never}, widths, runs, 400); left < 20 {
+	if _, left := longest(t, gang.Options{Places: 2, Patience: gang.Never}, widths, runs, 400, nil); left < 20 {
 		t.Errorf("without reservations %d gangs wait at the end, want those of width 2", left)
 	}
+}
+
+// byArrival says that it is the turn of the gang that came first, whose width it is told.
+type byArrival struct{ width, passes int }
+
+func (b *byArrival) Turn(fits func(sojourn.Class) bool) (sojourn.Class, int, bool) {
+	k := sojourn.Class(b.width - 1)
+	return k, b.passes, b.width > 0 && fits(k)
 }
 
 // Calls that no right driver makes stop it at once.
@@ -378,6 +453,59 @@ func TestBackfill(t *testing.T) {
 		}
 		if g, at, ok := c.Reserved(0); !ok || g.Task != task(2) || at != sojourn.Time(5*second) {
 			t.Errorf("%d places: %+v has places at %v", tc.places, g, at)
+		}
+	}
+}
+
+// On 4 places a gang of 2 runs, and it is the turn of one of 4. Gangs of 1 come, one by one. If it is known when the first ends, those start that end by
+// then. If not, others may take twice 4 places, and so they may at the next turn.
+func TestPassed(t *testing.T) {
+	for _, tc := range []struct {
+		limit, narrow time.Duration // of the gang that runs, and of those of 1
+		want          int
+	}{{9 * second, 9 * second, 100}, {9 * second, 0, 0}, {0, 0, 8}, {0, 9 * second, 8}} {
+		turns := &byArrival{passes: 2}
+		c := newCluster(t, gang.Options{Places: 4, Turns: turns})
+		next := 0
+		start := func(width int, limit time.Duration) (sojourn.SlotID, bool) {
+			next++
+			if err := c.Wait(gang.Gang{Task: task(next), Width: width, Limit: limit}, 0); err != nil {
+				t.Fatal(err)
+			}
+			c.AppendChanges(nil, 0)
+			slot, ok := c.FreeSlot(sojourn.Class(width - 1))
+			if ok {
+				c.Start(sojourn.Assignment{Task: task(next), Slot: slot}, 0)
+			} else if width == 1 {
+				c.Leave(task(next))
+			}
+			return slot, ok
+		}
+		for round := range 2 {
+			turns.width = 0
+			runs, _ := start(2, tc.limit)
+			turns.width = 4
+			start(4, 0)
+			wide, passed := task(next), 0
+			for passed < 100 {
+				slot, ok := start(1, tc.narrow)
+				if !ok {
+					break
+				}
+				passed++
+				c.End(slot)
+			}
+			if passed != tc.want {
+				t.Errorf("limits %v and %v, round %d: %d gangs passed, want %d", tc.limit, tc.narrow, round, passed, tc.want)
+			}
+			c.End(runs)
+			c.AppendChanges(nil, 0)
+			slot, ok := c.FreeSlot(3)
+			if !ok {
+				t.Fatal("the gang of 4 may not start on 4 free places")
+			}
+			c.Start(sojourn.Assignment{Task: wide, Slot: slot}, 0)
+			c.End(slot)
 		}
 	}
 }

@@ -176,6 +176,19 @@
 // is not allowed to start, what starts is out of turn, and the slots that this takes count as free for the first job
 // that is due: it starts if more slots are free or held out of turn than it has to leave.
 //
+// # Gangs
+//
+// With Options.Gangs, tasks are gangs of package gang, which exist as classes of slots by their width. Then
+//
+//   - no slots are reserved: a gang slot that stays free waits in vain;
+//   - the first job of all classes has its turn: places are reserved for it at once if limits say when it will fit, and else
+//     when others have taken eight times as many places as it needs ([Policy.Turn]);
+//   - 512 becomes 6 for a job whose lengths are not told, or whose estimates are not used or not exact. Narrow gangs fit into any hole, and a wide one
+//     whose length is guessed would wait while others, whose lengths are guessed to be shorter, take the places that it needs.
+//
+// So once a job is due, nothing that comes later is before it, and each gang that is before it, and it, starts within the bound
+// of package gang after it became the first. docs/gangs.md has the measurements.
+//
 // # No job starves
 //
 // Let a job have tasks to start in a class from t on, and let its due date be at most D, now and later: that is so with

@@ -23,6 +23,7 @@ type Policy struct {
 	stats    classStats
 	reserve  reserve.Options
 	patience uint64
+	gangs    bool
 	pace     int
 }
 
@@ -56,7 +57,10 @@ func New(opts Options) (*Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Policy{reserve: reserved, patience: opts.patience(), pace: pace}
+	p := &Policy{reserve: reserved, patience: opts.patience(), gangs: opts.Gangs, pace: pace}
+	if p.gangs {
+		p.reserve.From = math.MaxInt // a gang slot that is kept free waits in vain
+	}
 	p.member = inside.MemberOf(p.join)
 	p.reset()
 	return p, nil
@@ -317,6 +321,9 @@ func (p *Policy) wait(j *ledger.Job[jobData], side *ledger.Side) wide.Uint128 {
 			}
 		}
 		weighed = later(weighed, weigh(later(data.lost, own).Sub(own), 0, false, unit))
+	}
+	if p.gangs && !(ph.used && ph.doubt == exact) {
+		return times(weighed, min(p.patience, guessed))
 	}
 	return times(weighed, p.patience)
 }

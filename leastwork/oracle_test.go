@@ -21,6 +21,7 @@ type oracle struct {
 	lengths  map[sojourn.Class][]float64 // half octaves of the longest tasks of the phases with told times
 	stats    map[sojourn.Class]*oracleStats
 	patience float64
+	gangs    bool // no slots are reserved, and patience is 6 at most unless lengths are told and exact
 	tie      bool // rounding hides which job is first: the history ends here
 }
 
@@ -312,7 +313,11 @@ func (o *oracle) wait(j *oracleJob, c sojourn.Class) float64 {
 	if j.spec.Weight > 0 {
 		sum /= j.spec.Weight
 	}
-	return o.patience * max(sum, lost)
+	patience := o.patience
+	if used, trusted := o.trusted(next); o.gangs && !(trusted && used && o.statsOf(c).doubt == 0) {
+		patience = min(patience, 6)
+	}
+	return patience * max(sum, lost)
 }
 
 func halfOctaves(d time.Duration) float64 { return math.Floor(2*math.Log2(float64(d)) + 1e-9) }
@@ -439,7 +444,7 @@ func (o *oracle) may(j *oracleJob, c sojourn.Class, off, more float64) bool {
 		}
 	}
 	k := math.Ceil(n / 50)
-	if next := j.next(c); n < 10 || len(o.jobs) == 1 && float64(next.spec.Tasks) < 8*n {
+	if next := j.next(c); o.gangs || n < 10 || len(o.jobs) == 1 && float64(next.spec.Tasks) < 8*n {
 		k = 0
 	}
 	level := min(15, max(0, math.Floor(j.level[c]+off)))
@@ -519,6 +524,38 @@ func (t *trial) offer(s *oracleSlot) bool {
 	}
 	t.start(s, chosen, a, due)
 	return true
+}
+
+// turn asks whose turn it is, if any class fits, and if only class 1 does.
+func (t *trial) turn(classes int) {
+	for least := range sojourn.Class(2) {
+		fits := func(c sojourn.Class) bool { return c >= least }
+		c, _, ok := t.p.Turn(fits)
+		waits, first, off := false, math.Inf(1), 0.0 // the earliest due date
+		for k := least; int(k) < classes; k++ {
+			for _, j := range t.o.jobs {
+				if j.next(k) != nil {
+					wait := t.o.wait(j, k)
+					waits, first, off = true, min(first, float64(j.came-t.o.now)+wait), max(off, 2e-3*wait+4*t.o.patience)
+				}
+			}
+		}
+		if ok != (waits && t.o.gangs) {
+			t.Fatalf("it is the turn of a class: %v; something waits: %v, gangs: %v", ok, waits, t.o.gangs)
+		}
+		if !ok {
+			continue
+		}
+		its := math.Inf(1)
+		for _, j := range t.o.jobs {
+			if j.next(c) != nil {
+				its = min(its, float64(j.came-t.o.now)+t.o.wait(j, c))
+			}
+		}
+		if c < least || its > first+2*off {
+			t.Fatalf("it is the turn of class %d, whose first due date is %v ns after that of another", c, its-first)
+		}
+	}
 }
 
 // start lets a task start on a slot.
@@ -654,7 +691,7 @@ func (t *trial) end(s *oracleSlot, kind sojourn.EventKind) {
 
 // begin begins a new policy.
 func (tr *trial) begin(patience int) {
-	p, err := leastwork.New(leastwork.Options{Patience: patience})
+	p, err := leastwork.New(leastwork.Options{Patience: patience, Gangs: tr.o.gangs})
 	if err != nil {
 		tr.Fatal(err)
 	}
@@ -669,6 +706,7 @@ func TestAgainstTheRule(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		patience := func() int { return rapid.SampledFrom([]int{0, 0, 1, 8, 512, 4096}).Draw(r, "patience") }
 		tr := &trial{T: r, o: newOracle()}
+		tr.o.gangs = rapid.Bool().Draw(r, "gangs")
 		tr.begin(patience())
 		classes := rapid.IntRange(1, 2).Draw(r, "classes")
 		for i := range rapid.SampledFrom([]int{1, 3, 9, 10, 25, 60, 150}).Draw(r, "slots") {
@@ -701,6 +739,7 @@ func TestAgainstTheRule(t *testing.T) {
 			if tr.o.tie {
 				return
 			}
+			tr.turn(classes)
 			later := times.Draw(r, "later")
 			if rapid.IntRange(0, 3).Draw(r, "much later") == 0 {
 				later *= 1000

@@ -77,6 +77,7 @@ func TestGangsStartWhole(t *testing.T) {
 		constructors.FIFO.With(fifo.Options{}),
 		pooled.Fair.With(fair.Options{}),
 		constructors.LeastWork.With(leastwork.Options{}),
+		constructors.LeastWork.With(leastwork.Options{Gangs: true}),
 		func() sojourn.Policy { return struct{ sojourn.Policy }{constructors.FIFO.Must(fifo.Options{})} }, // no Seeker, no Explainer
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -209,7 +210,7 @@ func TestGangsOnNodesThatFail(t *testing.T) {
 			}
 		}
 		subjects := []sojourn.Policy{
-			constructors.FIFO.Must(fifo.Options{}), pooled.Fair.Must(fair.Options{}), pooled.Fair.Must(fair.Options{Places: places}), constructors.LeastWork.Must(leastwork.Options{}),
+			constructors.FIFO.Must(fifo.Options{}), pooled.Fair.Must(fair.Options{}), pooled.Fair.Must(fair.Options{Places: places}), constructors.LeastWork.Must(leastwork.Options{}), constructors.LeastWork.Must(leastwork.Options{Gangs: true}),
 			constructors.EASY.Must(baseline.BackfillOptions{Places: places}), constructors.Conservative.Must(baseline.BackfillOptions{Places: places}),
 		}
 		k := rapid.IntRange(0, len(subjects)-1).Draw(t, "policy")

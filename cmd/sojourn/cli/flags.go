@@ -69,7 +69,7 @@ func (f *runFlags) registerWorld(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.Preempt, "preempt", false, "kill attempts when the policy asks for it")
 	flags.BoolVar(&f.Retest, "retest", false, "offer rejected jobs again whenever a job has finished")
 	flags.BoolVar(&f.Gangs.On, "gangs", false, "the tasks of a phase start together, as soon as there are slots for all of them")
-	flags.DurationVar(&f.Gangs.Patience, "gang-patience", 24*time.Hour, "with --gangs, reserve slots for the gang that waits longest after this `DURATION`; policies with an option places reserve themselves")
+	flags.DurationVar(&f.Gangs.Patience, "gang-patience", 24*time.Hour, "with --gangs, reserve slots for the gang that waits longest after this `DURATION`; policies with an option places or gangs say themselves for whom")
 	flags.StringVar(&f.PoolChanges, "pool-changes", "", "change pools during the run as `FILE` says, a history of lines such as @10s PoolChanged pool=etl weight=2 paused=all")
 	flags.Var(typed(&f.Drop, "FIELDS"), "drop", "policies that do not know these fields of jobs run the workload as if no job had them, and are not refused: "+strings.Join(trial.DropFields(), ","))
 	flags.DurationVar(&f.Progress, "report-progress", 0, "tell policies how far attempts are, every `DURATION`")

@@ -39,26 +39,35 @@ func (g *Gangs) checkCluster(c *input.Cluster) error {
 	return nil
 }
 
-// placesOption is the option of policies that know how wide gangs are, and reserve places themselves.
-const placesOption = "places"
+// The options of policies that say whose turn it is: how many places the cluster has, or that tasks are gangs.
+const (
+	placesOption = "places"
+	gangsOption  = "gangs"
+)
 
-// gangs returns the gangs of a run of a policy, and the policy with the places of the cluster as an
-// option, if it has such an option.
+// gangs returns the gangs of a run of a policy, and the policy with one of these options, if it has one.
 func (s *Scenario) gangs(spec catalog.Spec) (*sim.Gangs, catalog.Spec) {
 	if !s.Gangs.On {
 		return nil, spec
 	}
 	e, err := s.Policies.Find(spec.Name)
-	if err != nil || !slices.Contains(e.Options(), placesOption) {
+	if err != nil {
 		return &sim.Gangs{Patience: s.Gangs.Patience}, spec
 	}
-	switch i := slices.IndexFunc(spec.Options, func(o catalog.Option) bool { return o.Name == placesOption }); {
-	case i >= 0 && spec.Options[i].Value == "0":
-		return &sim.Gangs{Patience: s.Gangs.Patience}, spec
-	case i < 0:
-		spec.Options = append(slices.Clone(spec.Options), catalog.Option{Name: placesOption, Value: strconv.Itoa(s.Cluster.Capacity()[0])})
+	for _, o := range []struct{ name, on, off string }{{placesOption, strconv.Itoa(s.Cluster.Capacity()[0]), "0"}, {gangsOption, "true", "false"}} {
+		if !slices.Contains(e.Options(), o.name) {
+			continue
+		}
+		i := slices.IndexFunc(spec.Options, func(given catalog.Option) bool { return given.Name == o.name })
+		if i >= 0 && spec.Options[i].Value == o.off {
+			continue
+		}
+		if i < 0 {
+			spec.Options = append(slices.Clone(spec.Options), catalog.Option{Name: o.name, Value: o.on})
+		}
+		return &sim.Gangs{Patience: gang.Never}, spec
 	}
-	return &sim.Gangs{Patience: gang.Never}, spec
+	return &sim.Gangs{Patience: s.Gangs.Patience}, spec
 }
 
 // Header returns the line of a report about gangs, "" if there are none.
