@@ -293,7 +293,7 @@ func TestNoGangStarves(t *testing.T) {
 			if now < steps/2 {
 				k := now % len(widths)
 				g := gang.Gang{Task: task(now + 1), Width: widths[k], Limit: time.Duration(runs[k]) * second}
-				if turns != nil && turns.passes > 0 {
+				if turns != nil && !turns.limits {
 					g.Limit = 0
 				}
 				if err := c.Wait(g, at); err != nil {
@@ -330,6 +330,9 @@ func TestNoGangStarves(t *testing.T) {
 					switch {
 					case turns != nil && i == 0:
 						more := turns.passes * w // places that others may take
+						if turns.limits {
+							more = 0
+						}
 						beyond = max(beyond, at.Sub(s.turn)-time.Duration((more+o.Places-w)/(o.Places-w+1)+1)*limit)
 					case turns == nil && o.Patience != gang.Never:
 						beyond = max(beyond, at.Sub(s.at)-o.Patience-time.Duration(s.before+1)*limit)
@@ -360,7 +363,7 @@ func TestNoGangStarves(t *testing.T) {
 		patience := rapid.SampledFrom([]time.Duration{0, second, 10 * second}).Draw(t, "patience")
 		var turns *byArrival
 		if rapid.Bool().Draw(t, "turns") {
-			turns = &byArrival{passes: rapid.IntRange(0, 8).Draw(t, "passes")}
+			turns = &byArrival{passes: rapid.IntRange(0, 8).Draw(t, "passes"), limits: rapid.Bool().Draw(t, "limits")}
 		}
 		if beyond, _ := longest(t, gang.Options{Places: places, Patience: patience}, widths, runs, 60, turns); beyond > 0 {
 			t.Fatalf("a gang waited %v beyond the bound", beyond)
@@ -373,8 +376,11 @@ func TestNoGangStarves(t *testing.T) {
 	}
 }
 
-// byArrival says that it is the turn of the gang that came first, whose width it is told.
-type byArrival struct{ width, passes int }
+// byArrival says that it is the turn of the gang that came first, whose width it is told. Gangs have limits or none.
+type byArrival struct {
+	width, passes int
+	limits        bool
+}
 
 func (b *byArrival) Turn(fits func(sojourn.Class) bool) (sojourn.Class, int, bool) {
 	k := sojourn.Class(b.width - 1)

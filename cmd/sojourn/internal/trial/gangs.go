@@ -75,5 +75,5 @@ func (g *Gangs) Header() string {
 	if !g.On {
 		return ""
 	}
-	return format.Hang("gangs      ", fmt.Sprintf("the tasks of a phase start together; slots are reserved after %v", g.Patience))
+	return format.Hang("gangs      ", fmt.Sprintf("the tasks of a phase start together; slots are reserved as the policy says, or after %v", g.Patience))
 }
