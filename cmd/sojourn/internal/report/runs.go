@@ -88,7 +88,7 @@ func runInto(ctx context.Context, terminal io.Writer, s *trial.Scenario, specs [
 			}
 			defer boxes[i].File.Close()
 		}
-		histories[i].Header(trial.PolicyHeader, trial.Seeded(spec, s.Seed).String())
+		histories[i].Header(trial.PolicyHeader, s.Made(spec).String())
 		histories[i].Header("seed", strconv.FormatUint(s.Seed, 10))
 	}
 	results, err := s.Run(ctx, terminal, specs, func(i int) trial.RunHooks {

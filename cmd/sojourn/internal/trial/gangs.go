@@ -54,20 +54,29 @@ func (s *Scenario) gangs(spec catalog.Spec) (*sim.Gangs, catalog.Spec) {
 	if err != nil {
 		return &sim.Gangs{Patience: s.Gangs.Patience}, spec
 	}
-	for _, o := range []struct{ name, on, off string }{{placesOption, strconv.Itoa(s.Cluster.Capacity()[0]), "0"}, {gangsOption, "true", "false"}} {
-		if !slices.Contains(e.Options(), o.name) {
+	for _, o := range []catalog.Option{{Name: placesOption, Value: strconv.Itoa(s.Cluster.Capacity()[0])}, {Name: gangsOption, Value: "true"}} {
+		if !slices.Contains(e.Options(), o.Name) {
 			continue
 		}
-		i := slices.IndexFunc(spec.Options, func(given catalog.Option) bool { return given.Name == o.name })
-		if i >= 0 && spec.Options[i].Value == o.off {
+		i := slices.IndexFunc(spec.Options, func(given catalog.Option) bool { return given.Name == o.Name })
+		if i >= 0 && isOff(spec.Options[i].Value) {
 			continue
 		}
 		if i < 0 {
-			spec.Options = append(slices.Clone(spec.Options), catalog.Option{Name: o.name, Value: o.on})
+			spec.Options = append(slices.Clone(spec.Options), o)
 		}
 		return &sim.Gangs{Patience: gang.Never}, spec
 	}
 	return &sim.Gangs{Patience: s.Gangs.Patience}, spec
+}
+
+// isOff reports whether a value of one of these options is 0 or false, however it is written.
+func isOff(value string) bool {
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+		return n == 0
+	}
+	on, err := strconv.ParseBool(value)
+	return err == nil && !on
 }
 
 // Header returns the line of a report about gangs, "" if there are none.

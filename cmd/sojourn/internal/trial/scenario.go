@@ -38,7 +38,7 @@ type Scenario struct {
 // config returns the configuration of a run of one policy.
 func (s *Scenario) config(spec catalog.Spec) (sim.Config, error) {
 	gangs, spec := s.gangs(spec)
-	p, err := newPolicy(s.Policies, Seeded(spec, s.Seed))
+	p, err := newPolicy(s.Policies, seeded(spec, s.Seed))
 	if err != nil {
 		return sim.Config{}, err
 	}
@@ -77,11 +77,16 @@ func (s *Scenario) config(spec catalog.Spec) (sim.Config, error) {
 	}, nil
 }
 
+// Made returns the spec by which the policy of a run is made: with what --gangs and the seed add to its options.
+func (s *Scenario) Made(spec catalog.Spec) catalog.Spec {
+	_, spec = s.gangs(spec)
+	return seeded(spec, s.Seed)
+}
+
 // dropped returns the features that jobs lose under at least one of some policies. Where one cannot be made, its run says why.
 func (s *Scenario) dropped(specs []catalog.Spec) (f sojourn.Features) {
 	for _, spec := range specs {
-		_, spec = s.gangs(spec)
-		if p, err := newPolicy(s.Policies, Seeded(spec, s.Seed)); err == nil {
+		if p, err := newPolicy(s.Policies, s.Made(spec)); err == nil {
 			f |= sojourn.Features(s.Drop) &^ sojourn.Supports(p)
 		}
 	}

@@ -12,10 +12,10 @@ func drawsErrors(spec catalog.Spec) bool {
 	return spec.Name == "hfsp" && slices.ContainsFunc(spec.Options, func(o catalog.Option) bool { return o.Name == "sigma" && o.Value != "0" })
 }
 
-// Seeded returns the spec of a policy in a run of some seed: errors of sizes are drawn
+// seeded returns the spec of a policy in a run of some seed: errors of sizes are drawn
 // from it. Were they the same for the same job with each seed, intervals would not tell
 // how much depends on them.
-func Seeded(spec catalog.Spec, seed uint64) catalog.Spec {
+func seeded(spec catalog.Spec, seed uint64) catalog.Spec {
 	if !drawsErrors(spec) || seed == 0 {
 		return spec
 	}
