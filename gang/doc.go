@@ -65,9 +65,9 @@
 //
 // # Turns
 //
-// If the policy says whose turn it is ([Options].Turns), places are reserved for a gang of the class that it names, and
-// Patience counts for nothing. Such a reservation counts against the share of the pool that it is for. Package fair does so:
-// pools hold places in proportion to their weights. While the shadow time is known, places are reserved at once: little
+// If the policy says whose turn it is ([Options].Turns), places are reserved for a gang of the class that it names.
+// Patience counts only while it says that it is nobody's, as fair and leastwork always do without their options Places and Gangs.
+// Such a reservation counts against the share of the pool that it is for. Package fair does so: pools hold places in proportion to their weights. While the shadow time is known, places are reserved at once: little
 // idles, since what ends in time may start. While it is not known, all places that become free would idle until the gang fits. So
 // the policy may let others pass it: they take q times as many places as it needs, and only then is nothing started
 // but it. Package leastwork does so, with q = 8:

@@ -22,9 +22,10 @@ type Options struct {
 	// sojourn.MaxSlots.
 	Places int
 
-	// Turns, unless nil, says whose turn it is: places are reserved for a gang of the class that it names,
-	// and Patience counts for nothing. Package fair does so, so that pools get their shares of the places
-	// however wide their gangs are, and package leastwork with its option Gangs.
+	// Turns, unless nil, says whose turn it is: places are reserved for a gang of the class that it names.
+	// Package fair does so, so that pools get their shares of the places however wide their gangs are, and package
+	// leastwork with its option Gangs. Patience counts only while it says that it is nobody's turn, as these two
+	// always do without their options.
 	Turns Turns
 
 	// Patience is how long the gang that waits longest waits until places are reserved for it.
@@ -315,17 +316,18 @@ type reservation struct {
 }
 
 // first returns the class that places are reserved for, of those that fit into the cluster; nil if there is
-// none: that of the gang whose turn it is, or else that of the gang which has waited longest, if it has waited
+// none: that of the gang whose turn it is, or, if it is nobody's, that of the gang which has waited longest, if it has waited
 // long enough. Others may take so many times as many places first, while it is not known when it will fit.
 func (c *Cluster) first(now sojourn.Time) (first *class, passes int) {
+	c.turn = nil
 	if c.turns != nil {
 		k, passes, ok := c.turns.Turn(func(k sojourn.Class) bool {
 			return int(k) < len(c.classes) && len(c.classes[k].gangs) > 0 && c.classes[k].width <= c.places
 		})
-		if !ok {
-			return nil, 0
+		if ok {
+			c.turn = &c.classes[k]
+			return c.turn, passes
 		}
-		return &c.classes[k], passes
 	}
 	for i := range c.classes {
 		k := &c.classes[i]
@@ -342,9 +344,6 @@ func (c *Cluster) first(now sojourn.Time) (first *class, passes int) {
 // reserve returns the reservation of this instant.
 func (c *Cluster) reserve(now sojourn.Time) reservation {
 	first, passes := c.first(now)
-	if c.turns != nil {
-		c.turn = first
-	}
 	if first == nil {
 		return reservation{}
 	}

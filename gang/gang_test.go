@@ -435,14 +435,15 @@ func TestMisuse(t *testing.T) {
 }
 
 // A gang of 3 runs for 5 s on 4 places, and one of 4 waits. One of 1 may start if it ends with it
-// at the latest. On 5 places it may always: a place is left over.
+// at the latest. On 5 places it may always: a place is left over. A policy that says that it is nobody's turn changes nothing.
 func TestBackfill(t *testing.T) {
 	for _, tc := range []struct {
 		places int
+		turns  gang.Turns
 		limit  time.Duration
 		want   bool
-	}{{4, 5 * second, true}, {4, 5*second + 1, false}, {4, 0, false}, {5, 0, true}, {5, 9 * second, true}} {
-		c := newCluster(t, gang.Options{Places: tc.places})
+	}{{4, nil, 5 * second, true}, {4, nil, 5*second + 1, false}, {4, &byArrival{}, 5*second + 1, false}, {4, nil, 0, false}, {5, nil, 0, true}, {5, nil, 9 * second, true}} {
+		c := newCluster(t, gang.Options{Places: tc.places, Turns: tc.turns})
 		wait := func(g gang.Gang) {
 			if err := c.Wait(g, 0); err != nil {
 				t.Fatal(err)
