@@ -322,10 +322,15 @@ func (p *Policy) wait(j *ledger.Job[jobData], side *ledger.Side) wide.Uint128 {
 		}
 		weighed = later(weighed, weigh(later(data.lost, own).Sub(own), 0, false, unit))
 	}
+	return times(weighed, p.lets(ph))
+}
+
+// lets returns how many times its work a job lets others pass whose work is that of a phase.
+func (p *Policy) lets(ph *phase) uint64 {
 	if p.gangs && !(ph.used && ph.doubt == exact) {
-		return times(weighed, min(p.patience, guessed))
+		return min(p.patience, guessed)
 	}
-	return times(weighed, p.patience)
+	return p.patience
 }
 
 // times returns x*n, or nearly the greatest number if that does not fit: n is at least 1.
@@ -355,9 +360,15 @@ func (p *Policy) rank(j *ledger.Job[jobData]) key {
 	for i := range j.NumSides() {
 		if side := j.Side(i); side.Startable() > 0 {
 			due = due.AddCapped(p.wait(j, side))
-		} else {
-			due = due.AddCapped(times(weigh(j.Data.sides[i].all(), 0, false, j.Weight()), p.patience))
+			continue
 		}
+		lets := p.patience
+		for k := range j.Data.phases {
+			if j.Phase(k).Side() == i {
+				lets = min(lets, p.lets(&j.Data.phases[k]))
+			}
+		}
+		due = due.AddCapped(times(weigh(j.Data.sides[i].all(), 0, false, j.Weight()), lets))
 	}
 	return key{due, j.Seq()}
 }
