@@ -70,6 +70,16 @@ func (s *Scenario) gangs(spec catalog.Spec) (*sim.Gangs, catalog.Spec) {
 	return &sim.Gangs{Patience: s.Gangs.Patience}, spec
 }
 
+// needed returns an error if a policy has the option for gangs, and there are none.
+func (g *Gangs) needed(spec catalog.Spec) error {
+	for _, o := range spec.Options {
+		if o.Name == gangsOption && !g.On && !isOff(o.Value) {
+			return usage.Errorf("policy %v: option %s needs --gangs", spec, gangsOption)
+		}
+	}
+	return nil
+}
+
 // isOff reports whether a value of one of these options is 0 or false, however it is written.
 func isOff(value string) bool {
 	if n, err := strconv.ParseInt(value, 10, 64); err == nil {

@@ -42,6 +42,9 @@ func (s *Scenario) config(spec catalog.Spec) (sim.Config, error) {
 	if err != nil {
 		return sim.Config{}, err
 	}
+	if err := s.Gangs.needed(spec); err != nil {
+		return sim.Config{}, err
+	}
 	missing := s.Workload.Facts().Features &^ sojourn.Supports(p)
 	if err := s.Workload.Refuse(missing&^sojourn.Features(s.Drop), fmt.Sprintf("policy %v does not know", spec), remedy(missing, spec)); err != nil {
 		return sim.Config{}, err
