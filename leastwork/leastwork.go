@@ -363,9 +363,11 @@ func (p *Policy) rank(j *ledger.Job[jobData]) key {
 			continue
 		}
 		lets := p.patience
-		for k := range j.Data.phases {
-			if j.Phase(k).Side() == i {
-				lets = min(lets, p.lets(&j.Data.phases[k]))
+		if p.gangs {
+			for k := range j.Data.phases {
+				if j.Phase(k).Side() == i {
+					lets = min(lets, p.lets(&j.Data.phases[k]))
+				}
 			}
 		}
 		due = due.AddCapped(times(weigh(j.Data.sides[i].all(), 0, false, j.Weight()), lets))
