@@ -10,13 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
-func newGangs() sojourn.Policy {
-	p, err := leastwork.New(leastwork.Options{Gangs: true})
-	if err != nil {
-		panic(err)
-	}
-	return p
-}
+func newGangs() sojourn.Policy { return newWith(leastwork.Options{Gangs: true}) }
 
 // With Gangs it obeys the laws, and no free slot stays free. It runs gangs, and each starts.
 func TestGangs(t *testing.T) {

@@ -10,8 +10,10 @@ import (
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
-func newPolicy() sojourn.Policy {
-	p, err := leastwork.New(leastwork.Options{})
+func newPolicy() sojourn.Policy { return newWith(leastwork.Options{}) }
+
+func newWith(opts leastwork.Options) sojourn.Policy {
+	p, err := leastwork.New(opts)
 	if err != nil {
 		panic(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
-// Options configure a [Policy]. The zero value is the default. A snapshot may be restored under another Patience.
+// Options configure a [Policy]. The zero value is the default. A snapshot may be restored under others (TestAgainstTheRule, TestGangs).
 type Options struct {
 	// Patience is for how many times its work over its weight a job lets jobs pass that come later and have no work at
 	// all. Less bounds what long jobs wait in a flood of short ones, and costs short jobs more: at 1 the order is nearly

@@ -767,7 +767,8 @@ func TestAgainstTheRule(t *testing.T) {
 				if err != nil {
 					r.Fatal(err)
 				}
-				tr.begin(patience()) // another one may be chosen then
+				tr.o.gangs = rapid.Bool().Draw(r, "gangs") // other options may be chosen then
+				tr.begin(patience())
 				if err := tr.p.UnmarshalBinary(data); err != nil {
 					r.Fatal(err)
 				}
